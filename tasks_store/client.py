@@ -1,0 +1,127 @@
+"""Connections to Redis: the one place where addresses, timeouts and retries are chosen."""
+
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from functools import partial
+from typing import Any, cast
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from redis import Redis, exceptions
+from redis.backoff import ExponentialBackoff, NoBackoff
+from redis.cluster import RedisCluster
+from redis.retry import Retry
+from redis.sentinel import Sentinel
+
+from tasks_store.errors import InvalidStoreUrl, StoreRefused, StoreUnavailable
+from tasks_store.settings import StoreSettings
+
+Client = Redis | RedisCluster
+
+REFUSALS = ("OOM", "READONLY", "MISCONF", "LOADING", "NOREPLICAS", "MASTERDOWN")
+"""How Redis begins the errors that mean "not now", also when they come out of a script."""
+
+
+class Patience(Enum):
+    """How long a caller would rather wait than hear that the store is away: seconds to connect, to reply; retries."""
+
+    DOOR = (1.0, 1.0, 1)
+    """A person waits: one quick second try, for a connection that died while it was idle; an answer within 3 s."""
+    WORKER = (5.0, 5.0, 3)
+    """A job waits: a restart of Redis is ridden out."""
+    READER = (5.0, None, 0)
+    """A reader that blocks on purpose, on a connection of its own."""
+
+
+def connector(settings: StoreSettings, patience: Patience) -> Callable[[], Client]:
+    """What makes a client for the configured store.
+
+    Making one connects only where the store is a cluster, whose layout is read first; any other client connects when
+    it is first used. Commands may be sent twice after a lost connection; every script of this folder is safe to send
+    twice.
+
+    Raises:
+        InvalidStoreUrl: the scheme is unknown or the address incomplete.
+    """
+    connect_timeout, timeout, retries = patience.value
+    options: dict[str, Any] = {
+        "socket_timeout": timeout,
+        "socket_connect_timeout": connect_timeout,
+        "health_check_interval": 30 if patience is Patience.READER else 0,
+        "retry": Retry(ExponentialBackoff(cap=0.5, base=0.05) if retries > 1 else NoBackoff(), retries),
+        "max_connections": 10_000,
+        "client_name": "coatcheck",
+        "protocol": 2,
+    }
+    url = settings.redis_url
+    scheme = urlsplit(url).scheme
+    if scheme != "unix":
+        options["socket_keepalive"] = True
+    if scheme == "rediss":
+        options |= _tls_options(settings)
+    try:
+        if scheme in ("redis", "rediss", "unix"):
+            client: Client = Redis.from_url(url, **options)
+            return lambda: client
+        if scheme == "redis+sentinel":
+            client = _sentinel(url, options)
+            return lambda: client
+        if scheme == "redis+cluster":
+            return partial(RedisCluster.from_url, url.replace("redis+cluster://", "redis://", 1), **options)
+    except ValueError as fault:
+        raise InvalidStoreUrl(f"cannot be understood: {fault}") from fault
+    raise InvalidStoreUrl(
+        f"has the scheme {scheme!r}; use redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://"
+    )
+
+
+@contextmanager
+def driver_errors_translated() -> Iterator[None]:
+    """What the driver raises inside the block leaves it as an error of this folder."""
+    try:
+        yield
+    except (exceptions.ReadOnlyError, exceptions.OutOfMemoryError, exceptions.BusyLoadingError) as fault:
+        raise StoreRefused(str(fault)) from fault
+    except (exceptions.ClusterDownError, exceptions.RedisClusterException) as fault:
+        raise StoreUnavailable(str(fault)) from fault
+    except (exceptions.ConnectionError, exceptions.TimeoutError) as fault:
+        raise StoreUnavailable(str(fault)) from fault
+    except exceptions.ResponseError as fault:
+        if not str(fault).startswith(REFUSALS):
+            raise
+        raise StoreRefused(str(fault)) from fault
+
+
+def _tls_options(settings: StoreSettings) -> dict[str, object]:
+    """How a `rediss://` server's certificate is checked."""
+    if not settings.redis_tls_verify:
+        return {"ssl_cert_reqs": ssl.CERT_NONE, "ssl_check_hostname": False}
+    return {"ssl_ca_certs": settings.redis_ca_file} if settings.redis_ca_file else {}
+
+
+def _sentinel(url: str, options: dict[str, Any]) -> Redis:
+    """`redis+sentinel://[:password@]host:port[,host:port…]/service[/db]`, as most Redis clients write it."""
+    parts = urlsplit(url)
+    service, _, database = parts.path.strip("/").partition("/")
+    if not service:
+        raise InvalidStoreUrl("names no service; write redis+sentinel://host:26379,host:26379/service/0")
+    hosts = []
+    for piece in parts.netloc.rpartition("@")[2].split(","):
+        host, _, port = piece.partition(":")
+        hosts.append((host, int(port or 26379)))
+    asking = {
+        "password": parse_qs(parts.query).get("sentinel_password", [None])[0],
+        "socket_timeout": 1.0,
+        "socket_connect_timeout": 1.0,
+        "retry": Retry(NoBackoff(), 0),  # the next sentinel is the second try
+    }
+    sentinel = Sentinel(  # type: ignore[no-untyped-call]
+        hosts,
+        sentinel_kwargs=asking,
+        username=unquote(parts.username) if parts.username else None,
+        password=unquote(parts.password) if parts.password else None,
+        db=int(database or 0),
+        **options,
+    )
+    return cast("Redis", sentinel.master_for(service))  # type: ignore[no-untyped-call]

@@ -1,0 +1,45 @@
+"""What can go wrong between the caller and the stored record."""
+
+
+class StoreError(Exception):
+    """Root of everything this folder raises on purpose."""
+
+
+class TaskNotFound(StoreError):
+    """No task of this owner has this id: unknown, malformed, foreign and purged ids are one and the same."""
+
+    def __init__(self, task_id: str) -> None:
+        super().__init__("no such task")
+        self.task_id = task_id
+
+
+class RunSuperseded(StoreError):
+    """The run no longer holds the lease; what it wanted to write was refused."""
+
+    def __init__(self, task_id: str, run_id: str) -> None:
+        super().__init__(f"run {run_id} of task {task_id} no longer holds the lease")
+        self.task_id = task_id
+        self.run_id = run_id
+
+
+class CallConflict(StoreError):
+    """The idempotency key already belongs to a task with another tool or other arguments."""
+
+    def __init__(self, task_id: str) -> None:
+        super().__init__(f"the idempotency key belongs to task {task_id}, which was called with something else")
+        self.task_id = task_id
+
+
+class StoreUnavailable(StoreError):
+    """Redis did not answer, or not in time; a transition may have happened, and can be sent again."""
+
+
+class StoreRefused(StoreError):
+    """Redis answered that it cannot write now: out of memory, read-only after a failover, or loading its data."""
+
+
+class InvalidStoreUrl(StoreError):
+    """The store's address cannot be understood."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"REDIS_URL {why}")

@@ -1,0 +1,15 @@
+-- Reads a task as its owner may see it. Writes nothing.
+-- Replies: NOT_FOUND · FOUND, eleven fields, then key and request of each outstanding input
+--! keys task inputs
+--! args owner
+
+local record = redis.call('HMGET', task, 'owner', 'tool', 'status', 'created', 'updated', 'ttl', 'poll', 'message',
+  'result', 'error_code', 'error_message', 'error_data', 'open')
+if record[1] ~= owner then return { 'NOT_FOUND' } end
+local reply = { 'FOUND' }
+for i = 2, 12 do reply[i] = record[i] or '' end
+for _, key in ipairs(words(record[13])) do
+  reply[#reply + 1] = key
+  reply[#reply + 1] = redis.call('HGET', inputs, 'request:' .. key)
+end
+return reply

@@ -1,0 +1,50 @@
+"""What this folder needs to know of its surroundings."""
+
+from dataclasses import dataclass
+
+from environs import Env
+from marshmallow.validate import Range
+
+
+@dataclass(frozen=True)
+class StoreSettings:
+    """Where the store is and how long to wait for it. Read once, at the entry point of a process."""
+
+    redis_url: str = "redis://127.0.0.1:6379/0"
+    """`REDIS_URL`"""
+    redis_tls_verify: bool = True
+    """`COATCHECK_REDIS_TLS_VERIFY`; off for platforms that hand out self-signed certificates."""
+    redis_ca_file: str | None = None
+    """`COATCHECK_REDIS_CA_FILE`"""
+    lease_ms: int = 10_000
+    """`COATCHECK_LEASE_SECONDS`: how long a silent run keeps its right to write."""
+    sweep_ms: int = 5_000
+    """`COATCHECK_SWEEP_SECONDS`: the pause between two sweeps."""
+    keep_ms: int = 600_000
+    """`COATCHECK_KEEP_SECONDS`: how long a result stays readable at least, however short the time to live was."""
+    cancel_grace_ms: int = 30_000
+    """`COATCHECK_CANCEL_GRACE_SECONDS`: how long a running job may go on after a cancel before it is fenced off."""
+    resend_ms: int = 15_000
+    """`COATCHECK_RESEND_SECONDS`: how long a queued task waits for its message before it is sent again."""
+
+    @classmethod
+    def read(cls, env: Env) -> "StoreSettings":
+        """The settings as the environment has them; faults are kept by `env` and reported when it is sealed."""
+        default = cls()
+        return cls(
+            redis_url=env.str("REDIS_URL", default.redis_url),
+            redis_tls_verify=env.bool("COATCHECK_REDIS_TLS_VERIFY", default.redis_tls_verify),
+            redis_ca_file=env.str("COATCHECK_REDIS_CA_FILE", None),
+            lease_ms=milliseconds(env, "COATCHECK_LEASE_SECONDS", default.lease_ms, least=1),
+            sweep_ms=milliseconds(env, "COATCHECK_SWEEP_SECONDS", default.sweep_ms, least=0.1),
+            keep_ms=milliseconds(env, "COATCHECK_KEEP_SECONDS", default.keep_ms, least=1, most=3_600),
+            cancel_grace_ms=milliseconds(env, "COATCHECK_CANCEL_GRACE_SECONDS", default.cancel_grace_ms, least=0.1),
+            resend_ms=milliseconds(env, "COATCHECK_RESEND_SECONDS", default.resend_ms, least=0.1),
+        )
+
+
+def milliseconds(env: Env, name: str, default_ms: int, *, least: float = 0, most: float = 10 * 365 * 86_400) -> int:
+    """A duration given in seconds, as whole milliseconds; a fault names the variable and the range."""
+    within = Range(least, most, error=f"must be between {least:g} and {most:g} seconds")
+    seconds = env.float(name, default_ms / 1000, validate=within)
+    return round((seconds or 0) * 1000)  # None after a fault, which `env` reports when it is sealed

@@ -1,0 +1,496 @@
+"""The durable record of tasks: one method for each transition, each one atomic script that is safe to send twice."""
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from redis.exceptions import NoScriptError
+
+from tasks_store import keys
+from tasks_store.client import Client, Patience, connector, driver_errors_translated
+from tasks_store.errors import CallConflict, RunSuperseded, TaskNotFound
+from tasks_store.keys import TaskKeys
+from tasks_store.model import (
+    Answered,
+    Asked,
+    Cancellation,
+    Claim,
+    DueKind,
+    Given,
+    NewTask,
+    NextRun,
+    Outcome,
+    Owner,
+    Refusal,
+    Status,
+    Task,
+    TaskError,
+    Verdict,
+    new_task_id,
+)
+from tasks_store.scripts import Argument, Script, script
+from tasks_store.settings import StoreSettings
+
+INTERNAL_ERROR = -32603
+"""The JSON-RPC code of a task that failed for no fault of its caller."""
+
+RESEND_MOST_MS = 600_000
+"""The longest pause between two sendings of one queued task's message."""
+
+WORKER_SEEN_MS = 15_000
+"""How recently a worker must have been seen to count as alive."""
+
+OUTAGE_MS = 5_000
+"""A silence of all workers that is longer than this counts as an outage of the store."""
+
+QUEUED = "Waiting for a worker"
+RUNNING = "Running"
+PARKED = "Waiting for input"
+RESUMED = "Input received"
+LAPSED = "Going on without the input, whose time limit passed"
+CANCELLED = "Cancelled"
+RELEASED = "The worker shuts down; another one goes on"
+
+
+class TaskStore:
+    """All tasks of all owners, in Redis.
+
+    Every method may raise `StoreUnavailable` (or `StoreRefused`): the transition may or may not have happened, and the
+    same call can be made again.
+    """
+
+    def __init__(self, settings: StoreSettings, patience: Patience) -> None:
+        self.settings = settings
+        self._connect = connector(settings, patience)
+
+    @cached_property
+    def _redis(self) -> Client:
+        return self._connect()
+
+    # The owner's side.
+
+    def create(self, new: NewTask, task_id: str | None = None) -> tuple[Task, bool]:
+        """The task is durable, its message due; with an idempotency key, an equal earlier call's task is returned.
+
+        The flag is True when this call made the task. `task_id` is given to send the same creation again.
+
+        Raises:
+            CallConflict: the idempotency key was used for another tool or other arguments.
+        """
+        task_id = task_id or new_task_id(new.call)
+        k = TaskKeys.of(task_id)
+        code, *rest = self._send(
+            script("create"),
+            {"task": k.task, "inputs": k.inputs, "due": k.due, "call": keys.call_key(task_id, new.call)},
+            id=task_id,
+            owner=new.owner.key,
+            tool=new.tool,
+            arguments=new.arguments,
+            capabilities=new.capabilities,
+            trace=new.trace,
+            ttl=new.ttl_ms,
+            poll=new.poll_interval_ms,
+            max_runs=new.max_runs,
+            resend=self.settings.resend_ms,
+            call_sha=new.call,
+            fingerprint=new.fingerprint if new.call else "",
+            message=QUEUED,
+            answers=[part for key, (request, answer) in new.answers.items() for part in (key, request, answer)],
+        )
+        if code == b"CONFLICT":
+            raise CallConflict(rest[0].decode())
+        if code == b"EXISTS":
+            return self.get(new.owner, rest[0].decode()), False
+        created = int(rest[0])
+        return (
+            Task(task_id, new.tool, Status.WORKING, created, created, new.ttl_ms, new.poll_interval_ms, QUEUED),
+            True,
+        )
+
+    def get(self, owner: Owner, task_id: str) -> Task:
+        """The task as it stands now, in one round trip.
+
+        Raises:
+            TaskNotFound: this owner has no such task.
+        """
+        k = TaskKeys.of(task_id)
+        reply = self._send(script("get"), {"task": k.task, "inputs": k.inputs}, owner=owner.key)
+        if reply[0] == b"NOT_FOUND":
+            raise TaskNotFound(task_id)
+        tool, status, created, updated, ttl, poll, message, result, code, why, data = reply[1:12]
+        return Task(
+            task_id=task_id,
+            tool=tool.decode(),
+            status=Status(status.decode()),
+            created_ms=int(created),
+            updated_ms=int(updated),
+            ttl_ms=int(ttl),
+            poll_interval_ms=int(poll),
+            message=message.decode(),
+            input_requests={key.decode(): request for key, request in _pairs(reply[12:])},
+            result=result or None,
+            error=TaskError(int(code), why.decode(), data or None) if code else None,
+        )
+
+    def answer(self, owner: Owner, task_id: str, answers: Mapping[str, bytes]) -> Answered:
+        """The answers to outstanding inputs are durable; the rest is ignored. The first answer to a key stands.
+
+        Raises:
+            TaskNotFound: this owner has no such task.
+        """
+        k = TaskKeys.of(task_id)
+        code, *rest = self._send(
+            script("answer"),
+            {"task": k.task, "inputs": k.inputs, "due": k.due},
+            id=task_id,
+            owner=owner.key,
+            resend=self.settings.resend_ms,
+            message=RESUMED,
+            answers=[part for pair in answers.items() for part in pair],
+        )
+        if code == b"NOT_FOUND":
+            raise TaskNotFound(task_id)
+        if code == b"OPEN":
+            return Answered(accepted=_words(rest[0]))
+        if code == b"RESUME":
+            *following, round_, accepted = rest
+            return Answered(_words(accepted), _next_run(task_id, following), _words(round_))
+        return Answered()
+
+    def cancel(self, owner: Owner, task_id: str) -> Cancellation:
+        """The task is cancelled, or its run is asked to end; an ended task is left as it is.
+
+        Raises:
+            TaskNotFound: this owner has no such task.
+        """
+        code, *following = self._send(
+            script("cancel"),
+            _all(TaskKeys.of(task_id)),
+            id=task_id,
+            owner=owner.key,
+            grace=self.settings.cancel_grace_ms,
+            keep=self.settings.keep_ms,
+            message=CANCELLED,
+        )
+        if code == b"NOT_FOUND":
+            raise TaskNotFound(task_id)
+        return Cancellation(Outcome(code.decode().lower()), _next_run(task_id, following))
+
+    # The run's side. Each of these is refused with RunSuperseded once another run holds the lease.
+
+    def claim(self, task_id: str, run_id: str) -> Claim | Refusal:
+        """The run holds the lease and has all it needs to begin; or the reason why there is nothing to run."""
+        code, *rest = self._send(
+            script("claim"),
+            _all(TaskKeys.of(task_id)),
+            id=task_id,
+            run_id=run_id,
+            lease_ms=self.settings.lease_ms,
+            message=RUNNING,
+        )
+        if code != b"CLAIMED":
+            return Refusal(code.decode().lower())
+        number, owner, tool, arguments, capabilities, trace, created, expires, steps, inputs = rest
+        return Claim(
+            task_id=task_id,
+            run_id=run_id,
+            run_number=int(number),
+            tool=tool.decode(),
+            owner=Owner.from_key(owner.decode()),
+            arguments=arguments,
+            capabilities=capabilities,
+            trace=trace,
+            created_ms=int(created),
+            expires_ms=int(expires),
+            steps={key.decode(): result for key, result in _pairs(steps)},
+            inputs=_inputs(inputs),
+        )
+
+    def renew(self, task_id: str, run_id: str) -> bool:
+        """The lease is extended; True when somebody asked to cancel the task."""
+        k = TaskKeys.of(task_id)
+        return self._held(
+            task_id,
+            run_id,
+            script("renew"),
+            {"task": k.task, "due": k.due},
+            lease_ms=self.settings.lease_ms,
+        )
+
+    def progress(self, task_id: str, run_id: str, message: str, event: bytes) -> bool:
+        """The message stands as the task's, `event` went to the feed, the lease is extended; True as for `renew`."""
+        k = TaskKeys.of(task_id)
+        return self._held(
+            task_id,
+            run_id,
+            script("progress"),
+            {"task": k.task, "due": k.due},
+            lease_ms=self.settings.lease_ms,
+            message=message,
+            event=event,
+        )
+
+    def keep_step(self, task_id: str, run_id: str, step: str, result: bytes) -> bool:
+        """The step's result is durable, the lease is extended; True as for `renew`."""
+        k = TaskKeys.of(task_id)
+        return self._held(
+            task_id,
+            run_id,
+            script("step"),
+            {"task": k.task, "steps": k.steps, "due": k.due},
+            lease_ms=self.settings.lease_ms,
+            step=step,
+            result=result,
+        )
+
+    def park(self, task_id: str, run_id: str, asked: Sequence[Asked]) -> bool:
+        """The inputs are outstanding and the lease is dropped. False when a cancel came first: the run has to end.
+
+        Raises:
+            ValueError: an input key was used before in this task's life.
+        """
+        k = TaskKeys.of(task_id)
+        code, *rest = self._send(
+            script("park"),
+            {"task": k.task, "inputs": k.inputs, "due": k.due},
+            id=task_id,
+            run_id=run_id,
+            message=PARKED,
+            asked=[part for one in asked for part in (one.input_key, one.request, one.validator, one.time_limit_ms)],
+        )
+        if code == b"SUPERSEDED":
+            raise RunSuperseded(task_id, run_id)
+        if code == b"USED":
+            raise ValueError(f"the input key {rest[0].decode()!r} was used before")
+        return bool(code == b"PARKED")
+
+    def finish(
+        self,
+        task_id: str,
+        run_id: str,
+        status: Status,
+        *,
+        message: str = "",
+        result: bytes = b"",
+        error: TaskError | None = None,
+    ) -> Status:
+        """The task has ended, with this status or, when a cancel came first, as cancelled."""
+        code, *rest = self._send(
+            script("finish"),
+            _all(TaskKeys.of(task_id)),
+            id=task_id,
+            run_id=run_id,
+            keep=self.settings.keep_ms,
+            status=status.value,
+            message=message,
+            result=result,
+            error_code=error.code if error else "",
+            error_message=error.message if error else "",
+            error_data=(error.data or b"") if error else b"",
+        )
+        if code == b"SUPERSEDED":
+            raise RunSuperseded(task_id, run_id)
+        return Status(rest[0].decode())
+
+    def release(self, task_id: str, run_id: str) -> NextRun | None:
+        """The run is handed back and the next one due. None when a cancel came first: the run has to end."""
+        k = TaskKeys.of(task_id)
+        code, *following = self._send(
+            script("release"),
+            {"task": k.task, "due": k.due},
+            id=task_id,
+            run_id=run_id,
+            resend=self.settings.resend_ms,
+            message=RELEASED,
+        )
+        if code == b"SUPERSEDED":
+            raise RunSuperseded(task_id, run_id)
+        return _next_run(task_id, following)
+
+    # The side of the resume chord.
+
+    def given(self, task_id: str, input_key: str) -> Given | None:
+        """One answered input, or None when there is nothing to check: gone, not answered, or checked already."""
+        names = [f"{part}:{input_key}" for part in ("request", "answer", "verdict", "validator")]
+        with driver_errors_translated():
+            request, answer, verdict, validator = self._redis.hmget(TaskKeys.of(task_id).inputs, names)
+        if not request or not answer or verdict:
+            return None
+        return Given(request, answer, Verdict.UNCHECKED, "", (validator or b"").decode())
+
+    def accept(self, task_id: str, input_key: str, verdict: Verdict, why: str = "") -> bool:
+        """The verdict on an answer is durable; the first one stands. False when the task or the answer is gone."""
+        k = TaskKeys.of(task_id)
+        return bool(
+            self._send(
+                script("accept"),
+                {"task": k.task, "inputs": k.inputs},
+                input=input_key,
+                verdict=verdict.value,
+                why=why,
+            )[0]
+            == b"NOTED"
+        )
+
+    # The sweeper's side.
+
+    def due(self, bucket: int, limit: int) -> list[str]:
+        """Ids in this bucket that the clock calls for, the longest due first."""
+        reply = self._send(script("due"), {"due": keys.due_key(bucket)}, limit=limit)
+        return [task_id.decode() for task_id in reply]
+
+    def inspect(self, task_id: str) -> tuple[DueKind, str]:
+        """Which transition the clock calls for; with PURGE, the call that the task answers."""
+        k = TaskKeys.of(task_id)
+        code, *rest = self._send(script("inspect"), {"task": k.task, "due": k.due}, id=task_id)
+        return DueKind(code.decode().lower()), rest[0].decode() if rest else ""
+
+    def expire(self, task_id: str) -> None:
+        """A task that outlived its time to live is failed."""
+        self._send(
+            script("expire"), _all(TaskKeys.of(task_id)), id=task_id, keep=self.settings.keep_ms, code=INTERNAL_ERROR
+        )
+
+    def recover(self, task_id: str, *, held: bool) -> NextRun | None:
+        """A run that will not come back is superseded; the next run, when one is due.
+
+        `held` holds back the judgement on dead leases, which an outage of the store can have caused.
+        """
+        _, *following = self._send(
+            script("recover"),
+            _all(TaskKeys.of(task_id)),
+            id=task_id,
+            held=int(held),
+            resend=self.settings.resend_ms,
+            keep=self.settings.keep_ms,
+            code=INTERNAL_ERROR,
+        )
+        return _next_run(task_id, following)
+
+    def resend(self, task_id: str) -> NextRun | None:
+        """The message of a queued task is noted as sent once more; the run it starts, when that is due."""
+        k = TaskKeys.of(task_id)
+        _, *following = self._send(
+            script("resend"),
+            {"task": k.task, "due": k.due},
+            id=task_id,
+            resend=self.settings.resend_ms,
+            most=RESEND_MOST_MS,
+        )
+        return _next_run(task_id, following)
+
+    def lapse(self, task_id: str) -> NextRun | None:
+        """Inputs past their time limit are closed; the next run, when one is due."""
+        k = TaskKeys.of(task_id)
+        _, *following = self._send(
+            script("lapse"),
+            {"task": k.task, "inputs": k.inputs, "due": k.due},
+            id=task_id,
+            resend=self.settings.resend_ms,
+            message=LAPSED,
+        )
+        return _next_run(task_id, following)
+
+    def purge(self, task_id: str, call: str) -> None:
+        """Nothing is left of an ended task that has expired."""
+        self._send(script("purge"), {**_all(TaskKeys.of(task_id)), "call": keys.call_key(task_id, call)}, id=task_id)
+
+    def beat(self, worker: str) -> bool:
+        """The worker is noted as alive; True while dead leases must not be judged, because the store was away."""
+        reply = self._send(
+            script("beat"),
+            {"workers": keys.WORKERS, "hold": keys.HOLD},
+            worker=worker,
+            gap=OUTAGE_MS,
+            lease_ms=self.settings.lease_ms,
+        )
+        return bool(reply[1])
+
+    def lead(self, worker: str) -> bool:
+        """True when this worker is the one that sweeps, until a little after its next sweep would be due."""
+        reply = self._send(
+            script("lead"),
+            {"sweeper": keys.SWEEPER},
+            worker=worker,
+            lease_ms=self.settings.sweep_ms + 1_000,
+        )
+        return bool(reply[0] == b"LEADING")
+
+    # The deployment's side.
+
+    def workers_alive(self) -> int:
+        """How many workers were seen lately."""
+        return int(self._send(script("alive"), {"workers": keys.WORKERS}, within=WORKER_SEEN_MS)[1])
+
+    def ping(self) -> None:
+        """The store answers."""
+        with driver_errors_translated():
+            self._redis.ping()
+
+    def secret(self) -> bytes:
+        """The secret that all processes of this deployment share; made by the first that asks."""
+        with driver_errors_translated():
+            self._redis.set(keys.SECRET, secrets.token_hex(32), nx=True)
+            shared = self._redis.get(keys.SECRET)
+        assert isinstance(shared, bytes)
+        return shared
+
+    def close(self) -> None:
+        """The connections of this process are closed."""
+        self._redis.close()
+
+    def _held(self, task_id: str, run_id: str, one: Script, named: Mapping[str, str], **args: Argument) -> bool:
+        code, *rest = self._send(one, named, id=task_id, run_id=run_id, **args)
+        if code == b"SUPERSEDED":
+            raise RunSuperseded(task_id, run_id)
+        return bool(int(rest[0]))
+
+    def _send(self, one: Script, named: Mapping[str, str], **args: Argument) -> list[Any]:
+        ordered, values = one.order(named, args)
+        with driver_errors_translated():
+            try:
+                reply = self._redis.evalsha(one.sha, len(ordered), *ordered, *values)
+            except NoScriptError:
+                reply = self._redis.eval(one.text, len(ordered), *ordered, *values)
+        assert isinstance(reply, list)
+        return reply
+
+
+def _all(k: TaskKeys) -> dict[str, str]:
+    return {"task": k.task, "inputs": k.inputs, "steps": k.steps, "due": k.due}
+
+
+def _next_run(task_id: str, following: Sequence[bytes | int]) -> NextRun | None:
+    """The run that a script's reply tells of by tool and number, if it does."""
+    if not following:
+        return None
+    tool, number = following
+    assert isinstance(tool, bytes)
+    return NextRun(task_id, tool.decode(), int(number))
+
+
+def _words(text: bytes) -> tuple[str, ...]:
+    return tuple(text.decode().split())
+
+
+def _pairs(flat: Sequence[bytes]) -> Iterable[tuple[bytes, bytes]]:
+    return zip(flat[::2], flat[1::2], strict=True)
+
+
+def _inputs(flat: Sequence[bytes]) -> dict[str, Given]:
+    """The inputs hash, field by field, as one `Given` per input key."""
+    parts: dict[str, dict[str, bytes]] = {}
+    for name, value in _pairs(flat):
+        part, _, key = name.decode().partition(":")
+        parts.setdefault(key, {})[part] = value
+    return {
+        key: Given(
+            request=part["request"],
+            answer=part.get("answer"),
+            verdict=Verdict(part.get("verdict", b"").decode()),
+            why=part.get("why", b"").decode(),
+            validator=part.get("validator", b"").decode(),
+        )
+        for key, part in parts.items()
+    }

@@ -1,0 +1,73 @@
+"""The Celery application of the platform: names, queues and how messages are treated."""
+
+import ssl
+
+from celery import Celery
+from kombu import Queue
+
+from tasks_store import StoreSettings
+from workers.settings import WorkerSettings
+
+NAMESPACE = "coatcheck"
+"""Starts the names of our Celery tasks, queues, exchanges and keys, so that a broker can be shared."""
+
+ACCEPT = f"{NAMESPACE}.accept"
+"""The Celery task in the header of a resume chord."""
+
+
+def celery_name(tool: str) -> str:
+    """The Celery task that runs this tool: what Flower lists."""
+    return f"{NAMESPACE}.{tool}"
+
+
+def create_celery(settings: WorkerSettings, store: StoreSettings) -> Celery:
+    """An application that can send; a worker adds the Celery tasks.
+
+    Messages are acknowledged before the work, not after it: the record, its lease and the sweeper decide what has to run
+    again, whatever the broker's visibility timeout. `acks_late` would only add deliveries beside a live run.
+    """
+    app = Celery(NAMESPACE, set_as_current=False)
+    over_redis = settings.broker_url.startswith(("redis", "sentinel"))
+    app.conf.update(
+        broker_url=settings.broker_url,
+        result_backend=settings.result_backend,
+        task_default_queue=settings.queue,
+        task_queues=[Queue(settings.queue)],
+        task_default_exchange=settings.queue,
+        task_default_routing_key=settings.queue,
+        control_exchange=f"{NAMESPACE}.control",
+        event_exchange=f"{NAMESPACE}.events",
+        event_queue_prefix=f"{NAMESPACE}.events",
+        broker_transport_options={"global_keyprefix": f"{NAMESPACE}:broker:"} if over_redis else {},
+        result_backend_transport_options={"global_keyprefix": f"{NAMESPACE}:celery:"},
+        result_expires=3600,
+        task_ignore_result=True,
+        task_acks_late=False,
+        task_serializer="json",
+        result_serializer="json",
+        accept_content=["json"],
+        task_send_sent_event=True,
+        worker_send_task_events=True,
+        worker_concurrency=settings.concurrency,
+        # One message per free process: a short job never waits behind a long one that happens to hold it.
+        worker_prefetch_multiplier=1,
+        worker_disable_prefetch=over_redis,
+        broker_connection_retry_on_startup=True,
+        # A redelivered message finds the lease taken; a cancelled run would lose what it has done.
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        worker_hijack_root_logger=True,
+        timezone="UTC",
+    )
+    if settings.broker_url.startswith("rediss"):
+        app.conf.broker_use_ssl = tls(store)
+    if settings.result_backend.startswith("rediss"):
+        app.conf.redis_backend_use_ssl = tls(store)
+    return app
+
+
+def tls(store: StoreSettings) -> dict[str, object]:
+    """How Celery checks the certificate of a `rediss://` server: as the store does."""
+    if not store.redis_tls_verify:
+        return {"ssl_cert_reqs": ssl.CERT_NONE, "ssl_check_hostname": False}
+    options: dict[str, object] = {"ssl_cert_reqs": ssl.CERT_REQUIRED}
+    return options | ({"ssl_ca_certs": store.redis_ca_file} if store.redis_ca_file else {})

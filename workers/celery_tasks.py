@@ -1,0 +1,33 @@
+"""The Celery tasks of a worker: one for each tool, one for the header of the resume chord."""
+
+from celery import Celery
+
+from workers.celery_app import ACCEPT
+from workers.resume import accept
+from workers.runner import Runner
+from workers.tool import Catalogue, Tool
+
+HARD_LIMIT_GRACE_SECONDS = 10
+"""How long a run may go on after its time limit was raised in it, before its process is killed."""
+
+
+def register(app: Celery, catalogue: Catalogue, runner: Runner) -> None:
+    """Every tool of the catalogue is a Celery task of its own name."""
+    for tool in catalogue:
+        _register_tool(app, tool, runner)
+    store = runner.store
+
+    @app.task(name=ACCEPT, ignore_result=True)
+    def accept_answer(task_id: str, input_key: str) -> str:
+        return accept(store, task_id, input_key)
+
+
+def _register_tool(app: Celery, tool: Tool, runner: Runner) -> None:
+    limits = {}
+    if tool.time_limit_ms is not None:
+        soft = tool.time_limit_ms / 1000
+        limits = {"soft_time_limit": soft, "time_limit": soft + HARD_LIMIT_GRACE_SECONDS}
+
+    @app.task(name=tool.celery_name, ignore_result=True, **limits)
+    def run_tool(task_id: str) -> str:
+        return runner.run(tool, task_id)

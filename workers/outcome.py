@@ -1,0 +1,100 @@
+"""What became of a tool's function: one place that turns what it returned or raised into the end of a task."""
+
+import logging
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from billiard.exceptions import SoftTimeLimitExceeded
+
+from tasks_store import Status, StoreError, TaskError
+from workers.errors import (
+    InvalidArguments,
+    InvalidRequest,
+    MissingCapability,
+    OutputMismatch,
+    ProtocolError,
+    StepRepeated,
+    StepTooLarge,
+    ToolError,
+    UnsendableValue,
+)
+from workers.jsonable import jsonable
+from workers.results import completed, tool_error
+from workers.settings import WorkerSettings
+from workers.tool import Tool
+
+logger = logging.getLogger(__name__)
+
+MISSING_CAPABILITY = -32021
+"""Source: schema, MissingRequiredClientCapabilityError."""
+
+INTERNAL_ERROR = -32603
+"""Source: JSON-RPC 2.0, "Error object"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a task ends: a status with what goes with it."""
+
+    status: Status
+    message: str
+    result: bytes = b""
+    """A whole CallToolResult as JSON; when completed."""
+    error: TaskError | None = None
+    """When failed."""
+
+
+def ending_of(tool: Tool, call: Callable[[], Any], settings: WorkerSettings, what: str) -> Ending:
+    """The ending that the function's return or exception stands for. Interrupts of a run and store faults pass through.
+
+    What an author did not mean for the client stays in the log, under a reference that the client is told: no path, no
+    stack, no value crosses the wire.
+    """
+    try:
+        return _completed(completed(call(), tool.output, **_form(settings)), "Completed")
+    except ToolError as error:
+        return _refused(error.message, settings, structured=error.structured)
+    except ProtocolError as error:
+        return _failed(error.code, error.message, error.data)
+    except MissingCapability as error:
+        return _failed(MISSING_CAPABILITY, str(error), {"requiredCapabilities": error.required})
+    except InvalidArguments as error:
+        return _refused("Invalid arguments: " + "; ".join(error.faults), settings)
+    except (InvalidRequest, OutputMismatch, StepRepeated, StepTooLarge, UnsendableValue) as error:
+        logger.error("%s: the tool is at fault: %s", what, error)
+        return _refused(f"The tool {tool.name} is at fault: {error}", settings)
+    except SoftTimeLimitExceeded:
+        logger.error("%s: it ran longer than its time limit", what)
+        return _failed(INTERNAL_ERROR, "The tool ran longer than its time limit", None)
+    except StoreError:
+        raise
+    except (Exception, SystemExit, GeneratorExit) as error:
+        reference = secrets.token_hex(4)
+        logger.exception("%s: the tool raised %s [reference %s]", what, type(error).__name__, reference)
+        return _refused(f"The tool {tool.name} failed unexpectedly. Reference: {reference}", settings)
+
+
+def _form(settings: WorkerSettings) -> dict[str, Any]:
+    return {"server_info": settings.server_info, "max_bytes": settings.max_result_bytes}
+
+
+def _completed(result: bytes, message: str) -> Ending:
+    return Ending(Status.COMPLETED, message, result)
+
+
+def _refused(message: str, settings: WorkerSettings, structured: object = None) -> Ending:
+    """An `isError` result, which is a completed task. Source: ext-tasks, tasks.md, "Task Execution Errors"."""
+    return _completed(tool_error(message, structured, **_form(settings)), "Completed with an error")
+
+
+def _failed(code: int, message: str, data: object) -> Ending:
+    encoded = None
+    if data is not None:
+        try:
+            encoded = orjson.dumps(jsonable(data, where="data"))
+        except UnsendableValue as error:
+            logger.error("the data of a protocol error is left out: %s", error)
+    return Ending(Status.FAILED, message, error=TaskError(code, message, encoded))

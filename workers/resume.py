@@ -1,0 +1,26 @@
+"""The header of the resume chord: one *accept* per answer, run on workers, side by side."""
+
+import logging
+
+from tasks_store import TaskStore
+from workers.context import judge
+
+logger = logging.getLogger(__name__)
+
+
+def accept(store: TaskStore, task_id: str, input_key: str) -> str:
+    """The author's validator has judged the answer and the verdict is durable; in a word, for Flower.
+
+    It never raises: a header that raises would fail the chord's body. An answer that could not be judged here is judged
+    by the next run, where a fault of the validator becomes the tool's own.
+    """
+    try:
+        given = store.given(task_id, input_key)
+        if given is None:
+            return f"{input_key}: nothing to judge"
+        verdict, why = judge(given)
+        store.accept(task_id, input_key, verdict, why)
+    except Exception as fault:
+        logger.exception("task %s: the answer to %s could not be judged: %s", task_id, input_key, type(fault).__name__)
+        return f"{input_key}: left to the run"
+    return f"{input_key}: {verdict}"

@@ -1,0 +1,95 @@
+"""The clock's side of the work, inside every worker, one worker at a time."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from tasks_store import DueKind, NextRun, StoreUnavailable, TaskStore
+from tasks_store.model import BUCKETS
+from workers.errors import BrokerUnavailable
+
+logger = logging.getLogger(__name__)
+
+BEAT_SECONDS = 2.0
+"""How often a worker says that it lives. Well below the silence that counts as an outage of the store."""
+
+BATCH = 100
+"""How many due tasks are read from a bucket at a time."""
+
+BATCHES = 50
+"""How many batches one sweep takes from a bucket, so that it ends; the rest waits for the next."""
+
+
+class Sweeper:
+    """Expires, recovers, sends again, lapses and purges; and says that this worker lives."""
+
+    def __init__(self, store: TaskStore, worker: str, send: Callable[[NextRun], None]) -> None:
+        self._store = store
+        self._worker = worker
+        self._send = send
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="coatcheck-sweeper", daemon=True)
+
+    def start(self) -> None:
+        """The sweeper works in a thread of its own until it is stopped."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """The thread ends soon; a sweep that is going on is finished."""
+        self._stopping.set()
+
+    def sweep(self, *, held: bool) -> int:
+        """Everything that the clock called for was done, up to a bound; how many transitions that took.
+
+        `held` holds back the judgement on dead leases.
+        """
+        done = 0
+        for bucket in range(BUCKETS):
+            for _ in range(BATCHES):
+                due = self._store.due(bucket, BATCH)
+                moved = sum(self._settle(task_id, held=held) for task_id in due)
+                done += moved
+                # A batch that did not move at all is held back; asking for it again now would not end.
+                if len(due) < BATCH or not moved:
+                    break
+        return done
+
+    def _settle(self, task_id: str, *, held: bool) -> bool:
+        """The one thing that is due to this task was done; True when it changed something."""
+        kind, call = self._store.inspect(task_id)
+        following = None
+        match kind:
+            case DueKind.EXPIRE:
+                self._store.expire(task_id)
+            case DueKind.RECOVER:
+                following = self._store.recover(task_id, held=held)
+                if held and following is None:
+                    return False
+            case DueKind.RESEND:
+                following = self._store.resend(task_id)
+            case DueKind.LAPSE:
+                following = self._store.lapse(task_id)
+            case DueKind.PURGE:
+                self._store.purge(task_id, call)
+        if kind not in (DueKind.NOTHING, DueKind.PURGE):
+            logger.info("task %s: %s", task_id, kind)
+        if following is not None:
+            self._send(following)
+        return True
+
+    def _run(self) -> None:
+        sweep_in = 0.0
+        pause = min(BEAT_SECONDS, self._store.settings.sweep_ms / 1000)
+        while not self._stopping.is_set():
+            try:
+                held = self._store.beat(self._worker)
+                sweep_in -= pause
+                if sweep_in <= 0:
+                    sweep_in = self._store.settings.sweep_ms / 1000
+                    if self._store.lead(self._worker):
+                        self.sweep(held=held)
+            except (StoreUnavailable, BrokerUnavailable) as fault:
+                logger.warning("the sweep stops for now: %s", fault)
+            except Exception:
+                logger.exception("the sweep failed; it goes on with the next")
+            self._stopping.wait(pause)
