@@ -10,6 +10,7 @@ from tasks_store.errors import (
     StoreUnavailable,
     TaskNotFound,
 )
+from tasks_store.faults import Point, arm, reach
 from tasks_store.feed import Feed, Watch
 from tasks_store.model import (
     ANONYMOUS,
@@ -52,6 +53,7 @@ __all__ = [
     "Outcome",
     "Owner",
     "Patience",
+    "Point",
     "Refusal",
     "RunSuperseded",
     "Status",
@@ -65,5 +67,7 @@ __all__ = [
     "TaskStore",
     "Verdict",
     "Watch",
+    "arm",
     "milliseconds",
+    "reach",
 ]

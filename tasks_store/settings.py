@@ -26,6 +26,8 @@ class StoreSettings:
     """`COATCHECK_CANCEL_GRACE_SECONDS`: how long a running job may go on after a cancel before it is fenced off."""
     resend_ms: int = 15_000
     """`COATCHECK_RESEND_SECONDS`: how long a queued task waits for its message before it is sent again."""
+    faults: str = ""
+    """`COATCHECK_FAULTS`: where to fail on purpose, for tests of recovery; see `tasks_store.faults`."""
 
     @classmethod
     def read(cls, env: Env) -> "StoreSettings":
@@ -33,6 +35,7 @@ class StoreSettings:
         default = cls()
         return cls(
             redis_url=env.str("REDIS_URL", default.redis_url),
+            faults=env.str("COATCHECK_FAULTS", cls.faults),
             redis_tls_verify=env.bool("COATCHECK_REDIS_TLS_VERIFY", default.redis_tls_verify),
             redis_ca_file=env.str("COATCHECK_REDIS_CA_FILE", None),
             lease_ms=milliseconds(env, "COATCHECK_LEASE_SECONDS", default.lease_ms, least=1),

@@ -308,13 +308,33 @@ class TaskStore:
             raise RunSuperseded(task_id, run_id)
         return _next_run(task_id, following)
 
+    # The side of the process that watches over runs, and knows them by number.
+
+    def abandon(self, task_id: str, run_number: int) -> None:
+        """The lease of a run whose process is known to be gone is dead now; `recover` may judge it at once."""
+        k = TaskKeys.of(task_id)
+        self._send(script("abandon"), {"task": k.task, "due": k.due}, id=task_id, run_number=run_number)
+
+    def abort(self, task_id: str, run_number: int, message: str) -> None:
+        """The task is failed, because its run was killed for a reason that another run would meet again."""
+        self._send(
+            script("abort"),
+            _all(TaskKeys.of(task_id)),
+            id=task_id,
+            run_number=run_number,
+            keep=self.settings.keep_ms,
+            code=INTERNAL_ERROR,
+            message=message,
+        )
+
     # The side of the resume chord.
 
     def given(self, task_id: str, input_key: str) -> Given | None:
         """One answered input, or None when there is nothing to check: gone, not answered, or checked already."""
         names = [f"{part}:{input_key}" for part in ("request", "answer", "verdict", "validator")]
         with driver_errors_translated():
-            request, answer, verdict, validator = self._redis.hmget(TaskKeys.of(task_id).inputs, names)
+            values: list[Any] = self._redis.hmget(TaskKeys.of(task_id).inputs, names)
+        request, answer, verdict, validator = values
         if not request or not answer or verdict:
             return None
         return Given(request, answer, Verdict.UNCHECKED, "", (validator or b"").decode())
@@ -438,7 +458,8 @@ class TaskStore:
 
     def close(self) -> None:
         """The connections of this process are closed."""
-        self._redis.close()
+        if "_redis" in self.__dict__:  # the client is made when it is first used
+            self._redis.close()
 
     def _held(self, task_id: str, run_id: str, one: Script, named: Mapping[str, str], **args: Argument) -> bool:
         code, *rest = self._send(one, named, id=task_id, run_id=run_id, **args)

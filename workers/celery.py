@@ -4,20 +4,21 @@ Celery finds the application here by name. This is where a worker reads the envi
 """
 
 import logging
+import threading
 from typing import Any
 
 from celery import signals
 from environs import Env
 
-from tasks_store import Patience, StoreSettings, TaskStore
-from workers.celery_app import NAMESPACE, create_celery
+from tasks_store import Patience, StoreSettings, TaskStore, arm
+from workers.celery_app import create_celery
 from workers.celery_tasks import register
 from workers.lease import Drain, LeaseKeeper
 from workers.runner import Runner
 from workers.settings import WorkerSettings
 from workers.signatures import Dispatcher
 from workers.sweeper import Sweeper
-from workers.tool import Catalogue
+from workers.tool import CELERY_PREFIX, Catalogue
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +26,7 @@ env = Env(eager=False)
 store_settings = StoreSettings.read(env)
 settings = WorkerSettings.read(env, store_settings)
 env.seal()
+arm(store_settings.faults)
 
 catalogue = Catalogue.load(settings.tools)
 app = create_celery(settings, store_settings)
@@ -43,13 +45,15 @@ def start_sweeper(sender: Any, **_: Any) -> None:
 
 @signals.worker_shutting_down.connect
 def hand_back(**_: Any) -> None:
-    """Running jobs stop at their next checkpoint, and go on elsewhere."""
-    drain.start()
+    """Short jobs get time to finish; the others stop at their next checkpoint then, and go on elsewhere."""
+    grace = threading.Timer(settings.shutdown_grace_ms / 1000, drain.start)
+    grace.daemon = True
+    grace.start()
 
 
 @signals.task_unknown.connect
 def refuse_unknown(name: str, id: str, **_: Any) -> None:  # noqa: A002 - the signal's own word
     """A task whose tool is gone since it was created ends with an error, instead of waiting for ever."""
-    if name.startswith(f"{NAMESPACE}."):
-        tool = name.removeprefix(f"{NAMESPACE}.")
+    if name.startswith(CELERY_PREFIX):
+        tool = name.removeprefix(CELERY_PREFIX)
         runner.refuse(id.partition(".")[0], f"This deployment no longer offers the tool {tool}")

@@ -7,23 +7,19 @@ from kombu import Queue
 
 from tasks_store import StoreSettings
 from workers.settings import WorkerSettings
+from workers.tool import CELERY_PREFIX
 
 NAMESPACE = "coatcheck"
-"""Starts the names of our Celery tasks, queues, exchanges and keys, so that a broker can be shared."""
+"""Starts the names of our exchanges and keys, so that a broker can be shared."""
 
-ACCEPT = f"{NAMESPACE}.accept"
+ACCEPT = f"{CELERY_PREFIX}accept"
 """The Celery task in the header of a resume chord."""
-
-
-def celery_name(tool: str) -> str:
-    """The Celery task that runs this tool: what Flower lists."""
-    return f"{NAMESPACE}.{tool}"
 
 
 def create_celery(settings: WorkerSettings, store: StoreSettings) -> Celery:
     """An application that can send; a worker adds the Celery tasks.
 
-    Messages are acknowledged before the work, not after it: the record, its lease and the sweeper decide what has to run
+    Messages are acknowledged before the work, not after it: the record, its lease and the sweeper decide what must run
     again, whatever the broker's visibility timeout. `acks_late` would only add deliveries beside a live run.
     """
     app = Celery(NAMESPACE, set_as_current=False)

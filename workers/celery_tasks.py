@@ -1,8 +1,11 @@
 """The Celery tasks of a worker: one for each tool, one for the header of the resume chord."""
 
+from typing import Any
+
 from celery import Celery
 
 from workers.celery_app import ACCEPT
+from workers.requests import RunRequest, requests_of
 from workers.resume import accept
 from workers.runner import Runner
 from workers.tool import Catalogue, Tool
@@ -13,8 +16,9 @@ HARD_LIMIT_GRACE_SECONDS = 10
 
 def register(app: Celery, catalogue: Catalogue, runner: Runner) -> None:
     """Every tool of the catalogue is a Celery task of its own name."""
+    request = requests_of(runner)
     for tool in catalogue:
-        _register_tool(app, tool, runner)
+        _register_tool(app, tool, runner, request)
     store = runner.store
 
     @app.task(name=ACCEPT, ignore_result=True)
@@ -22,12 +26,14 @@ def register(app: Celery, catalogue: Catalogue, runner: Runner) -> None:
         return accept(store, task_id, input_key)
 
 
-def _register_tool(app: Celery, tool: Tool, runner: Runner) -> None:
-    limits = {}
+def _register_tool(app: Celery, tool: Tool, runner: Runner, request: type[RunRequest]) -> None:
+    limits: dict[str, float] = {}
     if tool.time_limit_ms is not None:
         soft = tool.time_limit_ms / 1000
         limits = {"soft_time_limit": soft, "time_limit": soft + HARD_LIMIT_GRACE_SECONDS}
 
-    @app.task(name=tool.celery_name, ignore_result=True, **limits)
     def run_tool(task_id: str) -> str:
         return runner.run(tool, task_id)
+
+    options: dict[str, Any] = {"name": tool.celery_name, "ignore_result": True, "Request": request, **limits}
+    app.task(**options)(run_tool)

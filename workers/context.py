@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from tasks_store import INPUT_KEY, Asked, Claim, Given, Owner, RunSuperseded, TaskStore, Verdict
+from tasks_store import INPUT_KEY, Asked, Claim, Given, Owner, Point, RunSuperseded, TaskStore, Verdict, reach
 from workers.errors import Cancelled, InvalidRequest, MissingCapability, Parked, ProtocolError, StepRepeated, Superseded
 from workers.inputs import Answer, InputRequest, load_validator, missing_capability
 from workers.lease import Lease
@@ -84,9 +84,9 @@ class Context:
     def step(self, key: str, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """The function's result, computed at most once to its end over all runs of the task.
 
-        A step that was interrupted is the only work that can repeat. A function with a parameter `idempotency_key` gets a
-        key that is the same in every repetition, for the world outside. The value that comes back has been through JSON,
-        in the first run too, so that every run sees the same.
+        A step that was interrupted is the only work that can repeat. A function with a parameter `idempotency_key` gets
+        a key that is the same in every repetition, for the world outside. The value that comes back has been through
+        JSON, in the first run too, so that every run sees the same.
 
         Raises:
             StepRepeated: this run has used the key before.
@@ -102,8 +102,10 @@ class Context:
             if "idempotency_key" in inspect.signature(function).parameters:
                 kwargs.setdefault("idempotency_key", f"{self.task_id}:{key}")
             kept = encode(key, function(*args, **kwargs), function, self._max_step_bytes)
+            reach(Point.IN_STEP)
             result = kept
             self._write(lambda: self._store.keep_step(self.task_id, self._lease.run_id, key, result))
+            reach(Point.STEP_KEPT)
         value: T = decode(kept, function)
         return value
 
@@ -137,7 +139,7 @@ class Context:
         return answers
 
     def _latest(self, key: str, request: InputRequest) -> tuple[str, Given | None, str]:
-        """The input that this call of `ask` stands for now: its key, what was given, and why an answer before it failed."""
+        """The input that this call of `ask` stands for now: key, what was given, why an earlier answer failed."""
         why = ""
         while True:
             self._asked[key] += 1

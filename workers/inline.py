@@ -10,4 +10,6 @@ from workers.tool import Tool
 
 def run_inline(tool: Tool, arguments: Mapping[str, Any], settings: WorkerSettings) -> Ending:
     """The tool's ending, at once."""
-    return ending_of(tool, lambda: tool.function(**tool.arguments.load(arguments)), settings, f"inline tool {tool.name}")
+    return ending_of(
+        tool, lambda: tool.function(**tool.arguments.load(arguments)), settings, f"inline tool {tool.name}"
+    )

@@ -25,19 +25,19 @@ from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 from pydantic import BaseModel, TypeAdapter
-from pydantic_core import PydanticSerializationError
 
 from workers.errors import UnsendableValue
 
 MAX_INTEGER: Final = 2**63 - 1
 """Larger integers are read as something else by too many JSON readers."""
 
-MAX_DEPTH: Final = 200
-"""Levels of nesting; orjson writes no more than 254 and our own envelope needs a few."""
+MAX_DEPTH: Final = 100
+"""Levels of nesting; many readers, the official Python client among them, stop at 127, and the envelope has a few."""
 
 _DURATION: Final = TypeAdapter(timedelta)
 
@@ -101,7 +101,7 @@ class _Walk:
                         _key(key, where): self.plain(item, f"{where}.{key}", depth + 1) for key, item in value.items()
                     }
                 case BaseModel():
-                    return self.plain(_dumped(value, where), where, depth + 1)
+                    return self.plain(serialised(partial(value.model_dump, by_alias=True), where), where, depth + 1)
             if is_dataclass(value) and not isinstance(value, type):
                 members = [field.name for field in fields(value)]
                 return {name: self.plain(getattr(value, name), f"{where}.{name}", depth + 1) for name in members}
@@ -134,8 +134,26 @@ def _key(key: object, where: str) -> str:
     return _text(key, f"a key of {where}")
 
 
-def _dumped(model: BaseModel, where: str) -> object:
+def serialised(dump: Callable[..., Any], where: str) -> Any:
+    """What pydantic's own serialisation gives in JSON mode; `dump` is a bound `model_dump` or `dump_python`.
+
+    Raises UnsendableValue, also for NaN and infinities, which pydantic would silently send as null.
+    """
     try:
-        return model.model_dump(mode="json", by_alias=True)
-    except (PydanticSerializationError, ValueError) as error:
-        raise UnsendableValue(where, f"{type(model).__name__} cannot be serialised") from error
+        _refuse_non_finite(dump(mode="python"), where)
+        return dump(mode="json")
+    except (ValueError, AttributeError) as error:
+        # AttributeError: another dataclass's instance, of which pydantic reads the fields of its own.
+        raise UnsendableValue(where, "its type cannot serialise it") from error
+
+
+def _refuse_non_finite(value: object, where: str) -> None:
+    match value:
+        case float():
+            _finite(value, where)
+        case dict():
+            for key, item in value.items():
+                _refuse_non_finite(item, f"{where}.{key}")
+        case list() | tuple() | set() | frozenset():
+            for n, item in enumerate(value):
+                _refuse_non_finite(item, f"{where}[{n}]")

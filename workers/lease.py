@@ -21,7 +21,7 @@ POLL_SECONDS = 0.5
 
 
 class Drain:
-    """Tells every process of a worker that it shuts down. One byte of memory that pool processes inherit at the fork."""
+    """Tells every process of a worker that it shuts down, by one byte that pool processes inherit at the fork."""
 
     def __init__(self) -> None:
         self._shared = mmap.mmap(-1, 1)

@@ -34,6 +34,9 @@ MISSING_CAPABILITY = -32021
 INTERNAL_ERROR = -32603
 """Source: JSON-RPC 2.0, "Error object"."""
 
+TIME_LIMIT = "The tool ran longer than its time limit"
+"""What the client hears when a run was stopped, or killed, at the tool's time limit."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:
@@ -68,7 +71,7 @@ def ending_of(tool: Tool, call: Callable[[], Any], settings: WorkerSettings, wha
         return _refused(f"The tool {tool.name} is at fault: {error}", settings)
     except SoftTimeLimitExceeded:
         logger.error("%s: it ran longer than its time limit", what)
-        return _failed(INTERNAL_ERROR, "The tool ran longer than its time limit", None)
+        return _failed(INTERNAL_ERROR, TIME_LIMIT, None)
     except StoreError:
         raise
     except (Exception, SystemExit, GeneratorExit) as error:

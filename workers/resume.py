@@ -2,7 +2,7 @@
 
 import logging
 
-from tasks_store import TaskStore
+from tasks_store import Point, TaskStore, reach
 from workers.context import judge
 
 logger = logging.getLogger(__name__)
@@ -23,4 +23,5 @@ def accept(store: TaskStore, task_id: str, input_key: str) -> str:
     except Exception as fault:
         logger.exception("task %s: the answer to %s could not be judged: %s", task_id, input_key, type(fault).__name__)
         return f"{input_key}: left to the run"
+    reach(Point.ACCEPTED)
     return f"{input_key}: {verdict}"

@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
 
@@ -23,9 +24,9 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from workers import marshmallow_schema
 from workers.content import Content, ToolResult
-from workers.errors import InvalidArguments, OutputMismatch, ToolDefinitionError, UnsendableValue
+from workers.errors import InvalidArguments, OutputMismatch, ToolDefinitionError
 from workers.json_schema import MAX_FAULTS, InvalidSchema, compile_schema, faults_of, path_of
-from workers.jsonable import jsonable
+from workers.jsonable import jsonable, serialised
 
 Function = Callable[..., Any]
 
@@ -293,11 +294,7 @@ def _dumped_by_marshmallow(dumper: marshmallow.Schema, tool: str) -> Output:
 
 def _dumper(adapter: TypeAdapter[Any]) -> Callable[[Any], Any]:
     def plain(value: object) -> Any:
-        try:
-            # A value of another type is told by the schema, in words for the author, not by a warning.
-            dumped = adapter.dump_python(value, mode="json", by_alias=True, warnings=False)
-        except (pydantic_core.PydanticSerializationError, ValueError) as error:
-            raise UnsendableValue("result", f"{type(value).__name__} cannot be serialised") from error
-        return jsonable(dumped)
+        # A value of another type is told by the schema, in words for the author, not by a warning.
+        return jsonable(serialised(partial(adapter.dump_python, value, by_alias=True, warnings=False), "result"))
 
     return plain

@@ -63,7 +63,7 @@ class WorkerSettings:
 
 
 def celery_url(redis_url: str) -> str:
-    """The store's address in Celery's spelling; a Redis Cluster, which Celery cannot use as a broker, stays as it is."""
+    """The store's address in Celery's spelling. A Redis Cluster stays as it is: Celery cannot use one as a broker."""
     parts = urlsplit(redis_url)
     if parts.scheme == "unix":
         database = next((pair[3:] for pair in parts.query.split("&") if pair.startswith("db=")), "0")

@@ -8,12 +8,12 @@ from celery.canvas import Signature
 from kombu.exceptions import OperationalError
 
 from tasks_store import NextRun, StoreSettings
-from workers.celery_app import ACCEPT, celery_name, create_celery
+from workers.celery_app import ACCEPT, create_celery
 from workers.errors import BrokerUnavailable
 from workers.settings import WorkerSettings
-from workers.tool import Catalogue
+from workers.tool import CELERY_PREFIX, Catalogue
 
-CHECK_SECONDS = 1.0
+CHECK_SECONDS = 1
 """How long a broker may take to answer whether it is there."""
 
 
@@ -40,7 +40,7 @@ class Dispatcher:
         """The message that starts this run is with the broker."""
         with _broker_errors():
             self._app.send_task(
-                celery_name(run.tool),
+                CELERY_PREFIX + run.tool,
                 args=(run.task_id,),
                 task_id=run.message_id,
                 queue=self._queue_of(run.tool),
@@ -59,7 +59,7 @@ class Dispatcher:
             for key in keys
         ]
         body: Signature = self._app.signature(
-            celery_name(run.tool),
+            CELERY_PREFIX + run.tool,
             args=(run.task_id,),
             immutable=True,
             options={"queue": self._queue_of(run.tool), "task_id": run.message_id},

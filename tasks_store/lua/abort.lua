@@ -1,0 +1,11 @@
+-- Fails a task whose run was killed from outside for a reason that another run would meet again.
+-- Sent twice: ended once.
+-- Replies: ABORTED · SUPERSEDED
+--! keys task inputs steps due
+--! args id run_number keep code message
+
+local record = fields(task, 'phase', 'run_number')
+if record.phase ~= 'running' or record.run_number ~= run_number then return { 'SUPERSEDED' } end
+close({ task = task, inputs = inputs, steps = steps, due = due }, id, clock(), keep,
+  { 'status', 'failed', 'message', message, 'error_code', code, 'error_message', message })
+return { 'ABORTED' }
