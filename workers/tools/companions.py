@@ -1,0 +1,156 @@
+"""Two small tools: one that answers at once, and one that asks two things at the same time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from workers.context import Context
+from workers.errors import ToolError
+from workers.inputs import Answer, Elicit
+from workers.tool import tool
+from workers.tools.report.reading import read_csv
+from workers.tools.report.table import Kind
+from workers.tools.sample_tables import SAMPLES, sample_text
+
+Equipment = Literal["screen", "whiteboard", "video"]
+Time = Literal["09:00", "11:00", "14:00", "16:00"]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleColumn:
+    """A column of a sample."""
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A bundled table; `name` is what generate_report takes as its source."""
+
+    name: str
+    description: str
+    row_count: int
+    columns: tuple[SampleColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """All bundled tables."""
+
+    samples: tuple[Sample, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A room that can be planned."""
+
+    name: str
+    seats: int
+    equipment: frozenset[Equipment]
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A plan: nothing is booked."""
+
+    topic: str
+    day: date
+    time: Time
+    room: str
+    people: int
+    equipment: tuple[Equipment, ...]
+
+
+ROOMS = (
+    Room("Anvil", 4, frozenset({"whiteboard"})),
+    Room("Lantern", 8, frozenset({"screen", "whiteboard"})),
+    Room("Harbour", 20, frozenset({"screen", "video"})),
+)
+"""The smallest first, so that the first that fits wastes the fewest seats."""
+
+
+@tool(title="List the sample tables", mode="sync", annotations={"readOnlyHint": True, "openWorldHint": False})
+def list_samples() -> Samples:
+    """List the bundled sample tables that generate_report knows by name, with their columns and number of rows."""
+    return Samples(tuple(describe_sample(name, description) for name, description in SAMPLES.items()))
+
+
+def describe_sample(name: str, description: str) -> Sample:
+    """What the file of the sample holds."""
+    table = read_csv(sample_text(name))
+    columns = tuple(SampleColumn(column.name, column.kind) for column in table.columns)
+    return Sample(name, description, table.row_count, columns)
+
+
+@tool(
+    title="Plan a meeting",
+    ttl=timedelta(days=7),
+    requires={"elicitation": {"form": {}}},
+    annotations={"readOnlyHint": True, "openWorldHint": False},
+)
+def plan_meeting(
+    ctx: Context,
+    topic: Annotated[str, Field(min_length=1, max_length=200, description="What the meeting is about.")],
+) -> Meeting:
+    """Plan a meeting: asks when it is and who comes, both at once, then finds the smallest room that fits."""
+    answers = ctx.ask_all({"when": when_form(topic), "who": who_form(topic)})
+    return plan(topic, answers["when"], answers["who"])
+
+
+def when_form(topic: str) -> Elicit:
+    """The form for the day and the time."""
+    return Elicit(
+        f"When shall the meeting about {topic} be?",
+        {
+            "day": Annotated[date, Field(title="Day", description="A working day, today or later.")],
+            "time": Annotated[Time, Field(title="Start")],
+        },
+        validate=check_day,
+    )
+
+
+def who_form(topic: str) -> Elicit:
+    """The form for what the room must offer."""
+    return Elicit(
+        f"Who comes to the meeting about {topic}, and what does it need?",
+        {
+            "people": Annotated[int, Field(title="Number of people", ge=2, le=ROOMS[-1].seats)],
+            "equipment": Annotated[list[Equipment] | None, Field(title="Equipment")],
+        },
+    )
+
+
+def plan(topic: str, when: Answer, who: Answer) -> Meeting:
+    """The meeting that both forms describe; a ToolError when one was not filled in, or no room fits."""
+    if not (when.accepted and who.accepted):
+        raise ToolError(
+            "The meeting was not planned: both forms have to be filled in. Call the tool again for new ones."
+        )
+    people, equipment = who.content["people"], tuple(who.content.get("equipment") or ())
+    room = find_room(people, equipment)
+    return Meeting(topic, date.fromisoformat(when.content["day"]), when.content["time"], room.name, people, equipment)
+
+
+def check_day(content: Mapping[str, str]) -> None:
+    """Raises ValueError unless the day is a working day which is not over everywhere on Earth."""
+    day = date.fromisoformat(content["day"])
+    # The client may live where it is still yesterday.
+    if day < (datetime.now(UTC) - timedelta(hours=12)).date():
+        raise ValueError(f"{day} is in the past: choose today or a later day.")
+    if day.weekday() >= 5:
+        raise ValueError(f"{day} is a {day:%A}: choose a day from Monday to Friday.")
+
+
+def find_room(people: int, equipment: tuple[Equipment, ...]) -> Room:
+    """The smallest room with enough seats and all of the equipment; a ToolError when there is none."""
+    for room in ROOMS:
+        if room.seats >= people and room.equipment.issuperset(equipment):
+            return room
+    rooms = "; ".join(f"{room.name}: {room.seats} seats, {', '.join(sorted(room.equipment))}" for room in ROOMS)
+    raise ToolError(
+        f"No room fits. Call the tool again, for fewer people or with less equipment. The rooms are {rooms}."
+    )

@@ -1,0 +1,75 @@
+"""How the cells of a column spread: labelled counts, the same for the report and its chart."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+from workers.tools.report.model import Bar
+from workers.tools.report.table import BooleanColumn, Column, DateColumn, NumberColumn
+from workers.tools.report.wording import number_text, shortened
+
+MAX_BARS = 12
+"""More cannot be told apart in the chart."""
+
+DATE_PREFIXES = (10, 7, 4, 3, 2, 1)
+"""Leading characters of an ISO date that make a day, a month, a year, a decade (`202x`), and so on."""
+
+
+def distribution(column: Column) -> tuple[Bar, ...]:
+    """At most MAX_BARS labelled counts of the present cells; numbers and dates rise, texts are by frequency.
+
+    Periods without a row are left out; ranges of numbers without a row are not. Texts past the limit are one
+    bar, `(other)`.
+    """
+    if isinstance(column, NumberColumn):
+        return _numbers([cell for cell in column.cells if cell is not None])
+    if isinstance(column, DateColumn):
+        return _dates([cell for cell in column.cells if cell is not None])
+    if isinstance(column, BooleanColumn):
+        return Bar("yes", column.cells.count(True)), Bar("no", column.cells.count(False))
+    return _texts([cell for cell in column.cells if cell is not None])
+
+
+def most_common(texts: Sequence[str], limit: int) -> tuple[Bar, ...]:
+    """The most frequent texts with their counts, equals in order of appearance."""
+    return tuple(Bar(shortened(text), count) for text, count in Counter(texts).most_common(limit))
+
+
+def _texts(texts: Sequence[str]) -> tuple[Bar, ...]:
+    if len(set(texts)) <= MAX_BARS:
+        return most_common(texts, MAX_BARS)
+    common = most_common(texts, MAX_BARS - 1)
+    return (*common, Bar("(other)", len(texts) - sum(bar.count for bar in common)))
+
+
+def _numbers(numbers: Sequence[float]) -> tuple[Bar, ...]:
+    """One bar for each number when they are few, else for each range; a range holds its lower end."""
+    counts = Counter(numbers)
+    if len(counts) <= MAX_BARS:
+        return tuple(Bar(number_text(number), counts[number]) for number in sorted(counts))
+    lowest, highest = min(numbers), max(numbers)
+    width = _round_width((highest - lowest) / (MAX_BARS - 2))
+    start = math.floor(lowest / width) * width
+    last = min(int((highest - start) / width), MAX_BARS - 1)
+    ranges = Counter(min(max(int((number - start) / width), 0), last) for number in numbers)
+    return tuple(
+        Bar(f"{number_text(start + index * width)} to {number_text(start + (index + 1) * width)}", ranges[index])
+        for index in range(last + 1)
+    )
+
+
+def _round_width(width: float) -> float:
+    """The next of 1, 2, 5 or 10 times a power of ten, so that the ends of the ranges read well."""
+    power = 10.0 ** math.floor(math.log10(width))
+    return next((factor * power for factor in (1, 2, 5) if factor * power >= width), 10 * power)
+
+
+def _dates(dates: Sequence[datetime]) -> tuple[Bar, ...]:
+    """Counts by the shortest period, from a day upwards, that needs no more than MAX_BARS bars."""
+    days = sorted(date.date().isoformat() for date in dates)
+    for length in DATE_PREFIXES:
+        periods = Counter(day[:length].ljust(4, "x") for day in days)
+        if len(periods) <= MAX_BARS:
+            break
+    return tuple(Bar(period, count) for period, count in periods.items())

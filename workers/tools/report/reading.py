@@ -1,0 +1,103 @@
+"""CSV text into a table. Every fault is a ToolError that names the line and says how to mend it."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from workers.errors import ToolError
+from workers.tools.report.table import Table, TextColumn
+from workers.tools.report.typing_columns import typed_column
+
+DELIMITERS = (",", ";", "\t", "|")
+"""The first one wins where several cut the header into the same number of names."""
+
+MAX_COLUMNS = 60
+"""A form that lists more names cannot be judged by a person."""
+
+MAX_ROWS = 20_000
+"""Keeps the work of one call within seconds."""
+
+MAX_NAME_LENGTH = 100
+"""Characters of a column's name; a longer one is a sentence, not a header."""
+
+
+def read_csv(text: str) -> Table:
+    """The table that the text holds: one header row, then at least one row of the same width.
+
+    The delimiter is the one which cuts the header into the most names; blank rows are skipped.
+    """
+    if "\0" in text:
+        raise ToolError(
+            "The CSV holds NUL bytes, so it is not plain text. Convert the file to UTF-8 CSV and send that."
+        )
+    text = text.removeprefix("\ufeff")
+    rows = _filled_rows(text, max(DELIMITERS, key=lambda delimiter: _header_width(text, delimiter)))
+    _, header = next(rows, (0, []))
+    names = [" ".join(name.split()) for name in header]
+    _check_header(names)
+    body: list[list[str]] = []
+    for line, row in rows:
+        if len(row) != len(names):
+            raise ToolError(
+                f"Rows differ in width: {len(names)} in the header, {len(row)} in the row that ends on line {line}. "
+                "Give every row as many cells, and put double quotes around a cell that holds the delimiter."
+            )
+        if len(body) == MAX_ROWS:
+            raise ToolError(f"The CSV has more than {MAX_ROWS} rows. Send a part of it, or a summary by group.")
+        body.append(row)
+    if not body:
+        raise ToolError("The CSV has a header but no rows. Add at least one row below the header.")
+    columns = tuple(typed_column(name, cells) for name, cells in zip(names, zip(*body, strict=True), strict=True))
+    if len(columns) == 1 and isinstance(columns[0], TextColumn):
+        raise ToolError(
+            "Only one column of text was found, which is no table. "
+            "Separate the columns by comma, semicolon, tab or |, the same one in every row."
+        )
+    return Table(columns)
+
+
+def _header_width(text: str, delimiter: str) -> int:
+    """The number of cells in the first filled row; 0 when it cannot be read with this delimiter."""
+    try:
+        return next((len(row) for _, row in _filled_rows(text, delimiter)), 0)
+    except ToolError:
+        return 0
+
+
+def _filled_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Each row that has at least one filled cell, with the number of the line on which it ends."""
+    # newline="" leaves every line ending to csv, which knows those inside quotes from those between rows.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise ToolError(
+            f"The CSV cannot be read at line {reader.line_num}: {error}. "
+            "Close every double quote, and write a double quote inside a quoted cell twice."
+        ) from error
+
+
+def _check_header(names: Sequence[str]) -> None:
+    """Raises unless these can be the names of columns, each clear and different from the others."""
+    if not names:
+        raise ToolError("The CSV is empty. Send a header row and at least one row below it.")
+    if len(names) > MAX_COLUMNS:
+        raise ToolError(
+            f"The CSV has {len(names)} columns; {MAX_COLUMNS} is the limit. Leave out those you do not need."
+        )
+    for position, name in enumerate(names, 1):
+        if not name:
+            raise ToolError(f"Column {position} has no name. Name every column in the first row.")
+        if len(name) > MAX_NAME_LENGTH:
+            raise ToolError(f"The name of column {position} is longer than {MAX_NAME_LENGTH} characters. Shorten it.")
+        if typed_column(name, [name]).kind in ("number", "date"):
+            raise ToolError(
+                f"The first row does not look like a header: cell {position} is a number or a date. "
+                "Put a row with the names of the columns first, such as `day,region,units`."
+            )
+    for name, following in pairwise(sorted(names, key=str.casefold)):
+        if name.casefold() == following.casefold():
+            raise ToolError(f"Two columns have the name {name!r}. Give every column a name of its own.")

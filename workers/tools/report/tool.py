@@ -1,0 +1,116 @@
+"""The tool: load, outline, approval, figures; then Markdown, structured content and a chart in one result."""
+
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import Field
+
+from workers.content import Image, Text, ToolResult
+from workers.context import Context
+from workers.errors import ToolError
+from workers.inputs import Answer, Elicit
+from workers.tool import tool
+from workers.tools.report.chart import draw_chart
+from workers.tools.report.distribution import distribution
+from workers.tools.report.figures import make_report
+from workers.tools.report.markdown import as_markdown
+from workers.tools.report.model import Report
+from workers.tools.report.outline import Outline, Size, make_outline
+from workers.tools.report.reading import read_csv
+from workers.tools.report.table import Table
+from workers.tools.sample_tables import SAMPLES, sample_text
+
+STAGES = 4
+"""Table read, outline approved, figures made, chart drawn."""
+
+
+@tool(
+    title="Generate a report",
+    ttl=timedelta(days=2),
+    output=Report,
+    requires={"elicitation": {"form": {}}},
+    annotations={"readOnlyHint": True, "openWorldHint": False},
+)
+def generate_report(
+    ctx: Context,
+    source: Annotated[
+        str,
+        Field(
+            min_length=1,
+            description=(
+                "CSV text with the names of the columns in the first row, or the name of a bundled sample: "
+                f"{', '.join(SAMPLES)}."
+            ),
+        ),
+    ],
+    size: Annotated[
+        Size,
+        Field(
+            description=(
+                "How deep: `small` has the figures of every column, `medium` adds distributions, "
+                "`large` adds correlations and outliers too."
+            )
+        ),
+    ] = "small",
+) -> ToolResult:
+    """Summarise a CSV table: an outline first; once a person has approved it, the report.
+
+    The result holds the report as Markdown, the figures of every column as structured content, and a chart as a
+    PNG image.
+    """
+    ctx.progress(0, STAGES, "Reading the table")
+    table = ctx.step("load", load_table, source)
+    ctx.progress(1, STAGES, "Making the outline")
+    outline = ctx.step("outline", make_outline, table, size)
+    comment = comment_of_approval(ctx.ask("approve_outline", approval_form(table, outline)))
+    ctx.progress(2, STAGES, "Working out the figures")
+    report = ctx.step("figures", make_report, source_label(source), table, size, outline)
+    ctx.progress(3, STAGES, "Drawing the chart")
+    charted = next(column for column in table.columns if column.name == outline.charted)
+    chart = draw_chart(charted.name, distribution(charted))
+    ctx.progress(4, STAGES, "Report ready")
+    return ToolResult(
+        content=[Text(as_markdown(report, outline, comment)), Image(chart, "image/png")], structured=report
+    )
+
+
+def load_table(source: str) -> Table:
+    """The table that `source` holds or names; a single line is taken for a name."""
+    name = source.strip()
+    if "\n" in name or "\r" in name:
+        return read_csv(source)
+    if name not in SAMPLES:
+        raise ToolError(
+            f"There is no sample of that name. The samples are: {', '.join(SAMPLES)}. "
+            "To report on a table of your own, send its CSV text: a header row, then the rows, each on a line."
+        )
+    return read_csv(sample_text(name))
+
+
+def source_label(source: str) -> str:
+    """How the report names its source: the sample, or that it was sent."""
+    name = source.strip()
+    return name if name in SAMPLES else "your CSV"
+
+
+def approval_form(table: Table, outline: Outline) -> Elicit:
+    """The form on which a person approves the outline."""
+    return Elicit(
+        f"{table.row_count} rows, {len(table.columns)} columns. Approve this outline?\n\n{outline.as_text()}",
+        {
+            "approved": Annotated[bool, Field(title="Approve the outline")],
+            "comment": Annotated[str | None, Field(title="Comment", max_length=500)],
+        },
+    )
+
+
+def comment_of_approval(verdict: Answer) -> str:
+    """The comment of whoever approved the outline, "" without one; a ToolError when it was not approved."""
+    comment = str(verdict.content.get("comment") or "").strip()
+    if not (verdict.accepted and verdict.content["approved"]):
+        because = f" The comment was: {comment}" if comment else ""
+        raise ToolError(
+            f"The outline was not approved, so there is no report.{because} "
+            "Call the tool again with another size, or with only the columns that the report should have."
+        )
+    return comment

@@ -1,0 +1,98 @@
+"""Which kind a column is of: the first that every present cell can be read as, text at last."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import TypeVar
+
+from workers.tools.report.table import BooleanColumn, Column, DateColumn, NumberColumn, TextColumn
+
+Value = TypeVar("Value")
+
+MISSING = frozenset({"", "-", "na", "n/a", "nan", "null"})
+"""Words for a missing cell, in any case."""
+
+BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
+"""Words for yes and no, in any case."""
+
+LARGEST_NUMBER = 1e50
+"""Beyond it the squares of a correlation would overflow; a column that holds more is text."""
+
+DATE_FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d")
+"""Tried in this order after ISO 8601, one for the whole column: where both fit, the day comes first."""
+
+# No leading zero: `00741` is a code, and its zeros matter.
+_POINT_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_COMMA_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:\.[0-9]{3})+)(?:,[0-9]+)?")
+
+
+def typed_column(name: str, texts: Iterable[str]) -> Column:
+    """The column of these cells, each read as the kind that fits them all."""
+    cells = [None if text.casefold() in MISSING else text for text in map(str.strip, texts)]
+    if all(cell is None for cell in cells):
+        return TextColumn(name, tuple(cells))
+    if (booleans := _read_all(cells, _boolean)) is not None:
+        return BooleanColumn(name, booleans)
+    for read_number in (_point_number, _comma_number):
+        if (numbers := _read_all(cells, read_number)) is not None:
+            return NumberColumn(name, numbers)
+    for read_date in _DATE_READERS:
+        dates = _read_all(cells, read_date)
+        if dates is not None and _can_be_ordered(dates):
+            return DateColumn(name, dates)
+    return TextColumn(name, tuple(cells))
+
+
+def _read_all(cells: Sequence[str | None], read: Callable[[str], Value | None]) -> tuple[Value | None, ...] | None:
+    """Each present cell as `read` gives it; None as soon as one cannot be read."""
+    values: list[Value | None] = []
+    for cell in cells:
+        value = None if cell is None else read(cell)
+        if value is None and cell is not None:
+            return None
+        values.append(value)
+    return tuple(values)
+
+
+def _boolean(text: str) -> bool | None:
+    return BOOLEANS.get(text.casefold())
+
+
+def _point_number(text: str) -> float | None:
+    return _number(text.replace(",", "")) if _POINT_NUMBER.fullmatch(text) else None
+
+
+def _comma_number(text: str) -> float | None:
+    return _number(text.replace(".", "").replace(",", ".")) if _COMMA_NUMBER.fullmatch(text) else None
+
+
+def _number(text: str) -> float | None:
+    number = float(text)
+    return number if abs(number) <= LARGEST_NUMBER else None
+
+
+def _iso_date(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.astimezone(UTC) if moment.tzinfo else moment
+    except (ValueError, OverflowError):  # overflow: year 1 or 9999 moved past the calendar by its zone
+        return None
+
+
+def _formatted_date(date_format: str, text: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, date_format)  # noqa: DTZ007 - none of the formats has a zone
+    except ValueError:
+        return None
+
+
+_DATE_READERS: tuple[Callable[[str], datetime | None], ...] = (
+    _iso_date,
+    *(partial(_formatted_date, date_format) for date_format in DATE_FORMATS),
+)
+
+
+def _can_be_ordered(dates: Iterable[datetime | None]) -> bool:
+    """Python orders moments with a zone, and moments without one, but not a mixture."""
+    return len({date.tzinfo for date in dates if date is not None}) == 1
