@@ -1,0 +1,70 @@
+# make run      the whole platform on this machine; Ctrl-C stops it
+# make test     the tests; PYTEST_ARGS="-k name" is handed on
+# make lint     what CI checks before the tests
+# make format   the code as ruff lays it out
+# make lock     the hashed requirements, from pyproject.toml; LOCK_ARGS=--upgrade takes the newest
+# make clean    removes what was made; the data of `make run` in .data stays
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+LOCK_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes
+
+.DEFAULT_GOAL := run
+.PHONY: run test lint format lock clean
+
+run: $(VENV)/run.stamp
+	@exec $(BIN)/python -m launch
+
+test: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/dev.stamp
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# One lock for every Python from 3.11 on and every platform: environment markers stay in it.
+# The development lock takes the versions of the other one.
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS)
+
+lock: $(VENV)/dev.stamp
+	$(LOCK) pyproject.toml --output-file requirements.txt
+	$(LOCK) pyproject.toml --extra dev --constraint requirements.txt --output-file requirements-dev.txt
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is younger than the lock it stands for as long as nothing has to be installed: no network is touched then.
+$(VENV)/run.stamp: requirements.txt $(VENV)/venv.stamp
+	@echo "Installing what Coatcheck needs into $(VENV); this happens once."
+	@$(PIP_INSTALL) --requirement requirements.txt
+	@touch $@
+
+$(VENV)/dev.stamp: requirements-dev.txt $(VENV)/venv.stamp
+	@echo "Installing what Coatcheck and its tests need into $(VENV); this happens once."
+	@$(PIP_INSTALL) --requirement requirements-dev.txt
+	@touch $@
+
+$(VENV)/venv.stamp:
+	@command -v "$(PYTHON)" >/dev/null || { \
+		echo "Coatcheck needs Python 3.11 or newer, and $(PYTHON) was not found. Install it, or name it: make PYTHON=/path/to/python3.12" >&2; \
+		exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Coatcheck needs Python 3.11 or newer; this is $$("$(PYTHON)" --version 2>&1). Name another: make PYTHON=/path/to/python3.12" >&2; \
+		exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' || { \
+		echo "This Python cannot make environments. On Debian and Ubuntu: apt install python3-venv" >&2; \
+		exit 1; }
+	@"$(PYTHON)" -m venv $(VENV)
+	@touch $@

@@ -1,0 +1,59 @@
+"""`python -m launch`: the command behind `make run`."""
+
+import argparse
+import os
+import signal
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from launch.console import Console
+from launch.embedded_redis import embedded_redis
+from launch.errors import LaunchError
+from launch.events import Events, StopAsked
+from launch.lock import folder_lock
+from launch.ports import check_port_is_free
+from launch.procfile import read_procfile
+from launch.settings import LaunchSettings
+from launch.supervisor import Supervisor
+
+
+def main() -> int:
+    """The platform has run and was stopped (0), or could not run and a message says why (1)."""
+    parser = argparse.ArgumentParser(prog="python -m launch", description="Start the whole platform on this machine.")
+    parser.add_argument("--procfile", type=Path, default=Path("Procfile"), help="the process list (default: Procfile)")
+    arguments = parser.parse_args()
+    events = Events()
+    stop_on_signals(events)
+    try:
+        run(arguments.procfile, events)
+    except LaunchError as error:
+        print(f"coatcheck: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+def run(procfile: Path, events: Events) -> None:
+    """The platform has run until it was asked to stop. Raises LaunchError."""
+    settings = LaunchSettings.from_environ(os.environ)
+    processes = read_procfile(procfile)
+    with ExitStack() as stack:
+        holder = f"pid {os.getpid()}, http://127.0.0.1:{settings.port}/mcp"
+        lock_descriptor = stack.enter_context(folder_lock(settings.data_dir, holder))
+        check_port_is_free("PORT", settings.port)
+        check_port_is_free("FLOWER_PORT", settings.flower_port)
+        redis = None if settings.redis_url else stack.enter_context(embedded_redis(settings.data_dir))
+        Supervisor(settings, processes, redis, lock_descriptor, Console(), events).run()
+
+
+def stop_on_signals(events: Events) -> None:
+    """Ctrl-C, a polite kill and a closed terminal are reported as StopAsked."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # `nohup` has hang-ups ignored, and means it.
+        if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+            continue
+        signal.signal(number, lambda _number, _frame: events.put(StopAsked()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

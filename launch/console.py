@@ -1,0 +1,47 @@
+"""The one place that writes to the terminal."""
+
+import os
+import sys
+import threading
+from datetime import datetime
+
+from honcho.colour import get_colours
+from honcho.printer import Message, Printer
+
+
+class Console:
+    """Lines of many threads on standard output, each written whole and at once, also into a pipe or a file."""
+
+    def __init__(self) -> None:
+        self._printer = Printer(sys.stdout)
+        self._colours = get_colours()
+        self._colour_of: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def introduce(self, name: str) -> None:
+        """The process `name` has a colour, and its name fits the column in front of the lines."""
+        self._colour_of[name] = next(self._colours)
+        self._printer.width = max(self._printer.width, len(name))
+
+    def relay(self, name: str, line: bytes) -> None:
+        """A line of the process `name` is written, with the time and the name in front."""
+        now = datetime.now().astimezone()
+        with self._lock:
+            self._write(Message("line", line, now, name, self._colour_of[name]), prefix=True)
+
+    def say(self, text: str) -> None:
+        """Words of the launcher itself are written as they are."""
+        now = datetime.now().astimezone()
+        with self._lock:
+            self._write(Message("line", text, now, None, None), prefix=False)
+
+    def _write(self, message: Message, *, prefix: bool) -> None:
+        self._printer.prefix = prefix
+        try:
+            self._printer.write(message)
+        except OSError:
+            # The reader has gone (`make run | head`, a closed terminal). The processes must not block on lines that
+            # nobody reads, so these go nowhere from now on.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)

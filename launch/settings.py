@@ -1,0 +1,52 @@
+"""The launcher's settings, read from the environment once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from launch.errors import InvalidSettings
+
+HIGHEST_PORT = 65535
+"""The last TCP port there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSettings:
+    """What the launcher itself needs to know. Everything else passes through to the processes it starts."""
+
+    port: int
+    """`PORT`: where the MCP endpoint listens."""
+    flower_port: int
+    """`FLOWER_PORT`: where Flower listens."""
+    redis_url: str | None
+    """`REDIS_URL`: the Redis to use; None starts the embedded one."""
+    data_dir: Path
+    """`COATCHECK_DATA_DIR`: the embedded Redis keeps its data here; only one launcher may run on it."""
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str]) -> "LaunchSettings":
+        """The settings that the variables give; an empty variable counts as unset.
+
+        Raises InvalidSettings, which names every fault at once.
+        """
+        faults: list[str] = []
+        port = _port(environ, "PORT", 8000, faults)
+        flower_port = _port(environ, "FLOWER_PORT", 5555, faults)
+        if not faults and port == flower_port:
+            faults.append(f"PORT and FLOWER_PORT are both {port}; they must differ.")
+        if faults:
+            raise InvalidSettings(faults)
+        return cls(
+            port=port,
+            flower_port=flower_port,
+            redis_url=environ.get("REDIS_URL") or None,
+            data_dir=Path(environ.get("COATCHECK_DATA_DIR") or ".data").absolute(),
+        )
+
+
+def _port(environ: Mapping[str, str], variable: str, default: int, faults: list[str]) -> int:
+    text = environ.get(variable) or str(default)
+    port = int(text) if text.isascii() and text.isdigit() else 0
+    if not 1 <= port <= HIGHEST_PORT:
+        faults.append(f"{variable} must be a number from 1 to {HIGHEST_PORT}; it is {text!r}.")
+    return port

@@ -1,0 +1,149 @@
+"""Runs the processes of the platform from the first start to the last end."""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from launch.child import Child
+from launch.console import Console
+from launch.embedded_redis import EmbeddedRedis
+from launch.errors import NotReady, ProcessEnded
+from launch.events import ChildEnded, Events, PlatformNotReady, PlatformReady, RedisAnswers, StopAsked
+from launch.leash import Leash
+from launch.readiness import report_readiness
+from launch.settings import LaunchSettings
+
+STOP_WAIT_S = 7.0
+"""What the processes have for finishing their work once they are asked to stop. With REDIS_STOP_WAIT_S it leaves a
+second of the ten within which Ctrl-C ends everything."""
+REDIS_STOP_WAIT_S = 2.0
+"""What the embedded Redis has for closing its file, after all others have ended."""
+READY_WAIT_S = 60.0
+"""How long the platform may take until it would answer a tool call."""
+REDIS = "redis"
+"""The name of the embedded Redis among the processes."""
+
+
+class Supervisor:
+    """The embedded Redis, if there is one, and the processes of the Procfile: all run, or none does."""
+
+    def __init__(
+        self,
+        settings: LaunchSettings,
+        processes: Mapping[str, str],
+        redis: EmbeddedRedis | None,
+        lock_descriptor: int,
+        console: Console,
+        events: Events,
+    ) -> None:
+        self._settings = settings
+        self._processes = processes
+        self._redis = redis
+        self._lock_descriptor = lock_descriptor
+        self._console = console
+        self._events = events
+        self._stopped = threading.Event()
+        self._redis_child: Child | None = None
+        self._children: list[Child] = []
+
+    def run(self) -> None:
+        """Everything has run until it was asked to stop, and nothing of it is left.
+
+        Raises ProcessEnded when a process ends by itself, and NotReady; nothing is left then either.
+        """
+        with Leash() as leash:
+            try:
+                self._start_redis(leash)
+                self._follow_events(leash)
+            finally:
+                self._stop()
+
+    def _follow_events(self, leash: Leash) -> None:
+        while True:
+            match self._events.get():
+                case RedisAnswers():
+                    self._start_processes(leash)
+                case PlatformReady():
+                    self._console.say("ready")
+                case PlatformNotReady(waited_s, why):
+                    raise NotReady(waited_s, why)
+                case ChildEnded(name, returncode):
+                    raise ProcessEnded(name, returncode)
+                case StopAsked():
+                    self._console.say("stopping")
+                    return
+
+    def _start_redis(self, leash: Leash) -> None:
+        if self._redis is None:
+            self._events.put(RedisAnswers())  # not ours to start; /readyz tells whether it answers
+            return
+        self._console.introduce(REDIS)
+        self._redis_child = Child(
+            REDIS, self._redis.command, os.environ, self._console, self._events, pass_fds=[self._lock_descriptor]
+        )
+        leash.hold(self._redis_child.group)
+        self._watch(partial(self._redis.report_answer, self._events, self._stopped))
+
+    def _start_processes(self, leash: Leash) -> None:
+        redis_url = self._settings.redis_url if self._redis is None else self._redis.url
+        environ = process_environ(self._settings, redis_url or "")
+        for name in self._processes:
+            self._console.introduce(name)
+        for name, command in self._processes.items():
+            # `exec`: the shell makes way, so that a signal reaches the process and not a shell in front of it.
+            # `env`: a command may begin with variables of its own.
+            child = Child(name, ["/bin/sh", "-c", f"exec env {command}"], environ, self._console, self._events)
+            self._children.append(child)
+            leash.hold(child.group)
+        self._console.say(
+            f"MCP endpoint  http://127.0.0.1:{self._settings.port}/mcp\n"
+            f"Flower        http://127.0.0.1:{self._settings.flower_port}\n"
+            f"Redis         {without_password(redis_url or '')}"
+        )
+        self._watch(partial(report_readiness, self._settings.port, READY_WAIT_S, self._events, self._stopped))
+
+    def _watch(self, report: Callable[[], None]) -> None:
+        threading.Thread(target=report, daemon=True).start()
+
+    def _stop(self) -> None:
+        self._stopped.set()
+        for child in self._children:
+            child.terminate()
+        _end_within(STOP_WAIT_S, self._children)
+        # Redis last: the worker writes down its unfinished work while it stops.
+        if self._redis_child is not None:
+            self._redis_child.terminate()
+            _end_within(REDIS_STOP_WAIT_S, [self._redis_child])
+
+
+def process_environ(settings: LaunchSettings, redis_url: str) -> dict[str, str]:
+    """The environment of every process: what the launcher was given, with its own choices made plain."""
+    return {
+        **os.environ,
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+        # Their output is a pipe; without this, lines would arrive late and in blocks.
+        "PYTHONUNBUFFERED": "1",
+        "PORT": str(settings.port),
+        "FLOWER_PORT": str(settings.flower_port),
+        "REDIS_URL": redis_url,
+    }
+
+
+def without_password(url: str) -> str:
+    """The URL as it may be shown."""
+    parts = urlsplit(url)
+    if "@" not in parts.netloc:
+        return url
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def _end_within(seconds: float, children: list[Child]) -> None:
+    deadline = time.monotonic() + seconds
+    for child in children:
+        if not child.ended_within(deadline - time.monotonic()):
+            child.kill()
