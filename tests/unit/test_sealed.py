@@ -1,0 +1,78 @@
+"""The state that a client carries between two rounds of a call."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks_store import Owner
+from web.errors import InvalidParams
+from web.sealed import Binding, Sealer, State
+
+SECRET = b"s" * 32
+CALL = Binding(Owner("t", "p"), "greet", {"a": 1, "b": [1, {"c": None}]})
+STATE = State("3" + "ab" * 16, {"who": {"action": "accept", "content": {"name": "é"}}}, "who age")
+
+
+def sealer(secret: bytes = SECRET, lifetime_s: int = 60) -> Sealer:
+    """A sealer as another web process would make it."""
+    return Sealer(lambda: secret, lifetime_s)
+
+
+def test_another_process_opens_what_this_one_sealed() -> None:
+    """MRTR-2."""
+    assert sealer().open(CALL, sealer().seal(CALL, STATE)) == STATE
+
+
+def test_the_order_of_the_arguments_does_not_matter() -> None:
+    """MRTR-2."""
+    reordered = Binding(CALL.owner, CALL.tool, {"b": [1, {"c": None}], "a": 1})
+    assert sealer().open(reordered, sealer().seal(CALL, STATE)) == STATE
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Binding(Owner("t", "other"), CALL.tool, CALL.arguments),
+        Binding(Owner("other", "p"), CALL.tool, CALL.arguments),
+        Binding(CALL.owner, "other", CALL.arguments),
+        Binding(CALL.owner, CALL.tool, {**CALL.arguments, "a": 2}),
+        Binding(CALL.owner, CALL.tool, {**CALL.arguments, "a": True}),
+        Binding(CALL.owner, CALL.tool, {}),
+    ],
+)
+def test_a_state_opens_no_other_call(other: Binding) -> None:
+    """MRTR-2."""
+    with pytest.raises(InvalidParams):
+        sealer().open(other, sealer().seal(CALL, STATE))
+
+
+def test_a_state_of_another_deployment_or_past_its_time_is_refused() -> None:
+    """MRTR-2."""
+    sealed = sealer().seal(CALL, STATE)
+    with pytest.raises(InvalidParams):
+        sealer(b"x" * 32).open(CALL, sealed)
+    with pytest.raises(InvalidParams):
+        sealer(lifetime_s=-1).open(CALL, sealed)
+
+
+@given(st.integers(min_value=0), st.characters(exclude_categories=["Cs"]))
+def test_a_state_with_any_character_changed_is_refused(at: int, character: str) -> None:
+    """MRTR-2."""
+    sealed = sealer().seal(CALL, STATE)
+    at %= len(sealed)
+    changed = sealed[:at] + character + sealed[at + 1 :]
+    if changed != sealed:
+        with pytest.raises(InvalidParams):
+            sealer().open(CALL, changed)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_text_is_refused_and_nothing_else_is_raised(sealed: str) -> None:
+    """MRTR-2."""
+    with pytest.raises(InvalidParams):
+        sealer().open(CALL, sealed)
+
+
+def test_rounds_have_different_states() -> None:
+    """MRTR-1."""
+    assert sealer().seal(CALL, State("1", round="a")) != sealer().seal(CALL, State("1", round="b"))

@@ -1,0 +1,82 @@
+"""How the progress of a call, and the client's leaving, show."""
+
+import json
+import socket
+from collections.abc import Callable, Iterable
+
+from web.dispatch import Answer, Answering
+from web.streaming import COMMENT, client_has_left, event, in_one_piece, streamed
+
+FINAL = Answer(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+
+
+def answering(news: Iterable[bytes | None], closed: list[bool]) -> Answering:
+    """A call with this progress; `closed` tells when it was given up."""
+    try:
+        yield from news
+    except GeneratorExit:
+        closed.append(True)
+        raise
+    return FINAL
+
+
+def stays() -> bool:
+    """The client is there."""
+    return False
+
+
+def after(looks: int) -> Callable[[], bool]:
+    """The client leaves after so many looks."""
+    left = iter([False] * looks)
+    return lambda: next(left, True)
+
+
+def test_only_strictly_rising_progress_is_told_and_the_response_ends_the_stream() -> None:
+    """CALL-4, HTTP-8."""
+    rising = [b'{"progress":1}', b'{"progress":1}', None, b'{"progress":0.5}', b'{"progress":2,"total":2}']
+    first, *events = streamed(answering(rising, []), "t", stays)
+    assert first == COMMENT
+    told = [json.loads(one.removeprefix(b"event: message\ndata: ")) for one in events]
+    assert [one.get("params") for one in told] == [
+        {"progressToken": "t", "progress": 1},
+        {"progressToken": "t", "progress": 2, "total": 2},
+        None,
+    ]
+    assert events[-1] == event(FINAL.message)
+
+
+def test_a_client_that_leaves_gives_up_the_call_in_both_forms() -> None:
+    """CALL-5."""
+    closed: list[bool] = []
+    assert in_one_piece(answering([None] * 9, closed), after(2)) is None
+    assert list(streamed(answering([None] * 9, closed), 1, after(2))) == [COMMENT]
+    assert closed == [True, True]
+
+
+def test_a_stream_that_is_closed_gives_up_the_call() -> None:
+    """CALL-5."""
+    closed: list[bool] = []
+    stream = streamed(answering([b'{"progress":1}'] * 9, closed), 1, stays)
+    assert next(stream) == COMMENT
+    next(stream)
+    stream.close()
+    assert closed == [True]
+
+
+def test_an_answer_in_one_piece_comes_when_the_call_ends() -> None:
+    """CALL-3."""
+    assert in_one_piece(answering([None, b'{"progress":1}'], []), stays) == FINAL
+
+
+def test_a_closed_connection_is_noticed_and_an_open_one_left_alone() -> None:
+    """CALL-5."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert not client_has_left(ours)
+        theirs.send(b"the next request")
+        assert not client_has_left(ours)
+        assert ours.recv(100) == b"the next request"
+        theirs.close()
+        assert client_has_left(ours)
+    assert client_has_left(ours)
+    assert not client_has_left(None)

@@ -1,0 +1,45 @@
+"""One request on its way to the method that serves it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from marshmallow import EXCLUDE, Schema, ValidationError
+
+from tasks_store import Owner
+from web.envelope import HeaderLookup, Request
+from web.errors import InvalidParams
+
+
+class Params(Schema):
+    """The parameters of a method; those that nobody knows are ignored."""
+
+    class Meta:
+        """Source: basic/index, "Requests"."""
+
+        unknown = EXCLUDE
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request with whom it acts for and the headers it came with."""
+
+    request: Request
+    owner: Owner
+    header: HeaderLookup
+
+    def params(self, schema: Schema) -> Mapping[str, Any]:
+        """The method's own parameters.
+
+        Raises:
+            InvalidParams: naming each parameter that is missing or of the wrong type.
+        """
+        try:
+            loaded: Mapping[str, Any] = schema.load(self.request.params)
+        except ValidationError as fault:
+            raise InvalidParams("; ".join(_lines(fault.messages_dict))) from fault
+        return loaded
+
+
+def _lines(messages: Mapping[str, Any]) -> list[str]:
+    return [f"{name}: {' '.join(map(str, why)) if isinstance(why, list) else why}" for name, why in messages.items()]

@@ -1,0 +1,186 @@
+"""What stands around a method's own parameters: JSON-RPC, `_meta`, and the headers that mirror the body.
+
+Pure: no I/O, no Flask.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeGuard
+
+from web.errors import HeaderMismatch, InvalidMessage, InvalidParams, UnsupportedVersion
+from web.headers import METHOD, NAME, VERSION, check_mirrors, trimmed
+
+SUPPORTED_VERSIONS: Final = ("2026-07-28",)
+"""The revisions of MCP that are served."""
+
+TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
+PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
+IDEMPOTENCY_KEY: Final = "io.coatcheck/idempotencyKey"
+"""In `_meta` of a `tools/call`: the caller's own name for the call, so that a second sending makes no second task."""
+
+MAX_IDEMPOTENCY_KEY: Final = 256
+"""Characters."""
+
+TRACE_FIELDS: Final = ("traceparent", "tracestate", "baggage")
+"""What `_meta` says for tracing. Source: basic/index, "OpenTelemetry Trace Context"."""
+
+MAX_TRACE_FIELD: Final = 8192
+"""Characters; a longer field is not carried along. Source: W3C Baggage, "Limits"."""
+
+NAMED_BY: Final[Mapping[str, str]] = {
+    "tools/call": "name",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
+"""Method → the parameter that `Mcp-Name` mirrors. Required on `tasks/*` too: see docs on what we chose."""
+
+RequestId = str | int
+
+HeaderLookup = Callable[[str], str | None]
+"""The value of a header, whatever the case of its name; None when it was not sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A JSON-RPC request, or a notification, which has no id."""
+
+    id: RequestId | None
+    method: str
+    params: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request whose envelope is in order."""
+
+    id: RequestId
+    method: str
+    params: Mapping[str, object]
+    meta: Mapping[str, object]
+    capabilities: Mapping[str, object]
+    """What the client declared on this very request; nothing is remembered from an earlier one."""
+
+    @property
+    def declares_tasks(self) -> bool:
+        """The client can be given a task.
+
+        Source: ext-tasks, tasks.md, "Capability Negotiation".
+        """
+        extensions = self.capabilities.get("extensions")
+        return isinstance(extensions, Mapping) and isinstance(extensions.get(TASKS_EXTENSION), Mapping)
+
+    @property
+    def progress_token(self) -> RequestId | None:
+        """What progress is to be reported under, when the client wants any.
+
+        Raises:
+            InvalidParams: it is neither a string nor an integer.
+        """
+        token = self.meta.get("progressToken")
+        if token is None or _is_id(token):
+            return token
+        raise InvalidParams("_meta.progressToken is a string or an integer")
+
+    @property
+    def idempotency_key(self) -> str:
+        """The caller's own name for this call, or nothing.
+
+        Raises:
+            InvalidParams: it is there and cannot be used.
+        """
+        if IDEMPOTENCY_KEY not in self.meta:
+            return ""
+        key = self.meta[IDEMPOTENCY_KEY]
+        if not isinstance(key, str) or not 1 <= len(key) <= MAX_IDEMPOTENCY_KEY:
+            raise InvalidParams(f"_meta[{IDEMPOTENCY_KEY!r}] is a string of 1 to {MAX_IDEMPOTENCY_KEY} characters")
+        return key
+
+    @property
+    def trace(self) -> dict[str, str]:
+        """The trace context of the caller, as far as it was sent."""
+        fields = {name: self.meta.get(name) for name in TRACE_FIELDS}
+        return {name: text for name, text in fields.items() if isinstance(text, str) and len(text) <= MAX_TRACE_FIELD}
+
+
+def readable_id(body: object) -> RequestId | None:
+    """The id to answer with, however wrong the rest of the body is; None when there is none that could be echoed."""
+    found = body.get("id") if isinstance(body, Mapping) else None
+    return found if _is_id(found) else None
+
+
+def message_of(body: object) -> Message:
+    """The JSON-RPC message that the body is.
+
+    Raises:
+        InvalidMessage: a batch, a response, or anything else that is not a request or a notification.
+
+    Source: basic/index, "Requests" and "Notifications".
+    """
+    if isinstance(body, list):
+        raise InvalidMessage("Batches are not part of this protocol; send one message per POST")
+    if not isinstance(body, Mapping):
+        raise InvalidMessage("The body is not a JSON object")
+    if body.get("jsonrpc") != "2.0":
+        raise InvalidMessage('jsonrpc is "2.0"')
+    if "id" in body and not _is_id(body["id"]):
+        raise InvalidMessage("id is a string or an integer")
+    method = body.get("method")
+    if not isinstance(method, str):
+        raise InvalidMessage("method is a string; responses are not taken here")
+    params = body.get("params", {})
+    if not isinstance(params, Mapping):
+        raise InvalidMessage("params is an object")
+    return Message(body.get("id"), method, params)
+
+
+def request_of(message: Message, request_id: RequestId, header: HeaderLookup) -> Request:
+    """The request, with the headers and `_meta` that this revision wants and both saying the same.
+
+    Raises:
+        UnsupportedVersion: the client speaks another revision, or opens a session as older ones did.
+        HeaderMismatch: a mirroring header is missing or differs.
+        InvalidParams: `_meta` lacks what every request must carry, or the name that a header mirrors is no string.
+
+    Source: basic/index, "Meta"; basic/transports/streamable-http, "Request Metadata"; basic/versioning.
+    """
+    meta = message.params.get("_meta", {})
+    if not isinstance(meta, Mapping):
+        raise InvalidParams("_meta is an object")
+    _check_version(message, meta, header)
+    check_mirrors(METHOD, message.method, header(METHOD))
+    capabilities = meta.get(CLIENT_CAPABILITIES)
+    if not isinstance(capabilities, Mapping):
+        raise InvalidParams(f"_meta[{CLIENT_CAPABILITIES!r}] is required and is an object")
+    if (named_by := NAMED_BY.get(message.method)) is not None:
+        name = message.params.get(named_by)
+        if not isinstance(name, str):
+            raise InvalidParams(f"{named_by} is required and is a string")
+        check_mirrors(NAME, name, header(NAME), may_be_encoded=True)
+    return Request(request_id, message.method, message.params, meta, capabilities)
+
+
+def _check_version(message: Message, meta: Mapping[str, object], header: HeaderLookup) -> None:
+    declared = meta.get(PROTOCOL_VERSION)
+    sent = header(VERSION)
+    if declared is None and message.method == "initialize":
+        # A client of an older era has no other way to learn what is spoken here.
+        raise UnsupportedVersion(_text(message.params.get("protocolVersion")), SUPPORTED_VERSIONS)
+    if sent is None:
+        raise HeaderMismatch(f"The header {VERSION} is required; this server speaks {', '.join(SUPPORTED_VERSIONS)}")
+    if declared is None and trimmed(sent) not in SUPPORTED_VERSIONS:
+        raise UnsupportedVersion(trimmed(sent), SUPPORTED_VERSIONS)
+    if not isinstance(declared, str):
+        raise InvalidParams(f"_meta[{PROTOCOL_VERSION!r}] is required and is a string")
+    check_mirrors(VERSION, declared, sent)
+    if declared not in SUPPORTED_VERSIONS:
+        raise UnsupportedVersion(declared, SUPPORTED_VERSIONS)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _is_id(value: object) -> TypeGuard[RequestId]:
+    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))

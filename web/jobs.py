@@ -1,0 +1,57 @@
+"""Starts, resumes and cancels jobs: the record first, then the message that a worker hears of it by."""
+
+import logging
+from collections.abc import Callable, Mapping
+
+from tasks_store import NewTask, NextRun, Outcome, Owner, Point, Task, reach
+from web.connections import Connections
+from workers.errors import BrokerUnavailable
+from workers.tool import Catalogue
+
+logger = logging.getLogger(__name__)
+
+
+class Jobs:
+    """The work behind tasks.
+
+    A message that the broker does not take is a line in the log, never an error: the record is durable and says what is
+    due, and the sweeper sends it.
+    """
+
+    def __init__(self, connections: Callable[[], Connections], catalogue: Catalogue) -> None:
+        self._connections = connections
+        self._catalogue = catalogue
+
+    def create(self, new: NewTask) -> tuple[Task, bool]:
+        """The task is durable; the flag is True when this call made it, and then it is to be started."""
+        return self._connections().store.create(new)
+
+    def start(self, task: Task) -> None:
+        """The message of the first run is with the broker, or will be."""
+        reach(Point.CREATED)
+        run = NextRun(task.task_id, task.tool, 1)
+        self._send(run, lambda: self._connections().dispatcher.send_run(run))
+
+    def answer(self, owner: Owner, task_id: str, answers: Mapping[str, bytes]) -> None:
+        """The answers are durable, and when none is outstanding any more the job resumes. Raises TaskNotFound."""
+        connections = self._connections()
+        answered = connections.store.answer(owner, task_id, answers)
+        if (run := answered.resumes) is not None:
+            reach(Point.ANSWERED)
+            self._send(run, lambda: connections.dispatcher.send_resume(run, answered.round))
+
+    def cancel(self, owner: Owner, task_id: str) -> None:
+        """The task is cancelled, or its run is asked to end. Raises TaskNotFound."""
+        connections = self._connections()
+        cancellation = connections.store.cancel(owner, task_id)
+        if (run := cancellation.run) is None:
+            return
+        tool = self._catalogue.get(run.tool)
+        terminate = cancellation.outcome is Outcome.REQUESTED and tool is not None and tool.terminate
+        self._send(run, lambda: connections.dispatcher.revoke(run, terminate=terminate))
+
+    def _send(self, run: NextRun, send: Callable[[], None]) -> None:
+        try:
+            send()
+        except BrokerUnavailable as fault:
+            logger.warning("task %s: no message could be sent, the sweeper will see to it: %s", run.task_id, fault)

@@ -1,0 +1,154 @@
+"""What the front door needs to know of its surroundings."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Self
+from urllib.parse import urlsplit
+
+from environs import Env, EnvValidationError
+from marshmallow import ValidationError
+from marshmallow.validate import OneOf, Range
+
+from tasks_store import StoreSettings, milliseconds
+from web.errors import InvalidSettings
+from workers.settings import WorkerSettings
+
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+"""The names of this machine that nobody else can answer to."""
+
+MIN_SECRET_LENGTH = 32
+"""Characters; a shorter secret could be guessed from what it sealed."""
+
+
+@dataclass(frozen=True)
+class WebSettings:
+    """Where the front door listens, whom it lets in and how long it waits. Read once, at the entry point."""
+
+    host: str = "127.0.0.1"
+    """`COATCHECK_HOST`: the address to listen on; `0.0.0.0` where a platform or a container hands requests in."""
+    port: int = 8000
+    """`PORT`"""
+    processes: int = 2
+    """`WEB_CONCURRENCY`: web processes."""
+    threads: int = 32
+    """`COATCHECK_THREADS`: requests that one web process serves at a time."""
+    public_url: str = ""
+    """`COATCHECK_PUBLIC_URL`: where clients find this server, such as `https://mcp.example.com`."""
+    allowed_hosts: tuple[str, ...] = ()
+    """`COATCHECK_ALLOWED_HOSTS`: further values of `Host`, comma-separated; a name without a port allows every port."""
+    allowed_origins: tuple[str, ...] = ()
+    """`COATCHECK_ALLOWED_ORIGINS`: web pages that may call this server from a browser, comma-separated."""
+    auth: str = "none"
+    """`COATCHECK_AUTH`: who may call; `none` is everybody, and so for loopback addresses."""
+    allow_anonymous: bool = False
+    """`COATCHECK_ALLOW_ANONYMOUS`: accept `COATCHECK_AUTH=none` on other addresses too."""
+    secret_key: str = ""
+    """`COATCHECK_SECRET_KEY`: seals `requestState`; without it the processes share one that the store keeps."""
+    max_body_bytes: int = 1024 * 1024
+    """`COATCHECK_MAX_BODY_BYTES`: the largest request."""
+    body_ms: int = 20_000
+    """`COATCHECK_BODY_SECONDS`: how long a request may take to arrive."""
+    sync_ms: int = 25_000
+    """`COATCHECK_SYNC_SECONDS`: how long a synchronous call waits for its job; most routers cut at 30 seconds."""
+    grace_ms: int = 0
+    """`COATCHECK_GRACE_SECONDS`: how long a call that may become a task waits for its result before the handle goes."""
+    state_ms: int = 3_600_000
+    """`COATCHECK_STATE_SECONDS`: how long a client may take to come back with the answers to a synchronous call."""
+    page_size: int = 100
+    """`COATCHECK_PAGE_SIZE`: tools on one page of `tools/list`."""
+    instructions: str = ""
+    """`COATCHECK_INSTRUCTIONS`: what a model should know about this server as a whole."""
+
+    @classmethod
+    def read(cls, env: Env) -> Self:
+        """The settings as the environment has them; faults are kept by `env` and reported when it is sealed."""
+        auth = env.str(
+            "COATCHECK_AUTH", cls.auth, validate=OneOf(["none"], error="must be none, the only way there is")
+        )
+        anonymous = env.bool("COATCHECK_ALLOW_ANONYMOUS", cls.allow_anonymous)
+        return cls(
+            host=env.str("COATCHECK_HOST", cls.host, validate=_reachable_only_if(bool(anonymous) or auth != "none")),
+            port=env.int("PORT", cls.port, validate=Range(1, 65_535, error="must be from 1 to 65535")),
+            processes=env.int("WEB_CONCURRENCY", cls.processes, validate=_AT_LEAST_1),
+            threads=env.int("COATCHECK_THREADS", cls.threads, validate=Range(min=2, error="must be at least 2")),
+            public_url=env.str("COATCHECK_PUBLIC_URL", cls.public_url, validate=_check_public_url),
+            allowed_hosts=_list(env, "COATCHECK_ALLOWED_HOSTS"),
+            allowed_origins=_list(env, "COATCHECK_ALLOWED_ORIGINS"),
+            auth=auth,
+            allow_anonymous=anonymous,
+            secret_key=env.str("COATCHECK_SECRET_KEY", cls.secret_key, validate=_check_secret),
+            max_body_bytes=env.int("COATCHECK_MAX_BODY_BYTES", cls.max_body_bytes, validate=_AT_LEAST_1),
+            body_ms=milliseconds(env, "COATCHECK_BODY_SECONDS", cls.body_ms, least=0.1),
+            sync_ms=milliseconds(env, "COATCHECK_SYNC_SECONDS", cls.sync_ms, least=0.1),
+            grace_ms=milliseconds(env, "COATCHECK_GRACE_SECONDS", cls.grace_ms, least=0, most=60),
+            state_ms=milliseconds(env, "COATCHECK_STATE_SECONDS", cls.state_ms, least=1),
+            page_size=env.int("COATCHECK_PAGE_SIZE", cls.page_size, validate=_AT_LEAST_1),
+            instructions=env.str("COATCHECK_INSTRUCTIONS", cls.instructions),
+        )
+
+    @property
+    def max_waiting(self) -> int:
+        """How many calls may wait for their jobs at a time in one process, so that polls and checks find a thread."""
+        return max(1, self.threads * 3 // 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All that a web process needs to know."""
+
+    store: StoreSettings
+    workers: WorkerSettings
+    web: WebSettings
+
+
+def read_settings() -> Settings:
+    """The settings as the environment has them.
+
+    Raises:
+        InvalidSettings: with every fault of every folder, one a line, each led by its variable.
+    """
+    env = Env(eager=False)
+    store = StoreSettings.read(env)
+    settings = Settings(store, WorkerSettings.read(env, store), WebSettings.read(env))
+    try:
+        env.seal()
+    except EnvValidationError as fault:
+        faults = fault.error_messages
+        assert isinstance(faults, Mapping)
+        lines = [f"{name} {'; '.join(reasons)}" for name, reasons in sorted(faults.items())]
+        raise InvalidSettings("\n".join(lines)) from fault
+    return settings
+
+
+_AT_LEAST_1 = Range(min=1, error="must be at least 1")
+
+
+def _list(env: Env, name: str) -> tuple[str, ...]:
+    items: list[str] = env.list(name, []) or []
+    return tuple(item.strip().lower().rstrip("/") for item in items if item.strip())
+
+
+def _reachable_only_if(is_allowed: bool) -> Callable[[str], None]:
+    def check(host: str) -> None:
+        if host not in LOOPBACK_HOSTS and not is_allowed:
+            raise ValidationError(
+                "is not a loopback address, and COATCHECK_AUTH=none lets everybody in; "
+                "set COATCHECK_ALLOW_ANONYMOUS=true if something else guards the door"
+            )
+
+    return check
+
+
+def _check_public_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        is_complete = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_complete = False
+    if url and not is_complete:
+        raise ValidationError("must be an http or https address, such as https://mcp.example.com")
+
+
+def _check_secret(secret: str) -> None:
+    if secret and len(secret) < MIN_SECRET_LENGTH:
+        raise ValidationError(f"must have at least {MIN_SECRET_LENGTH} characters")

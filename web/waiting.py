@@ -1,0 +1,65 @@
+"""Waits for a task to come to rest."""
+
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from tasks_store import Status, StoreUnavailable, Task, Watch
+from web.wire import Result
+
+TICK_S: Final = 1.0
+"""How often a wait looks up: whether the client is still there, and whether the feed missed something."""
+
+Progress = Generator[bytes | None, None, Result]
+"""The progress of a call as JSON, None now and then for a pause, and at last its result. To be closed when nobody
+wants the result any more, which cancels the call."""
+
+
+def until_at_rest(
+    task: Task, read: Callable[[], Task], watch: Watch, limit_s: float
+) -> Generator[bytes | None, None, Task | None]:
+    """The task once it is terminal or wants input; None when it is neither within the limit.
+
+    A store that is away is waited for: its absence is shorter than most jobs.
+    """
+    deadline = time.monotonic() + limit_s
+    if not is_at_rest(task):
+        yield None  # the wait has begun
+    while not is_at_rest(task):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return None
+        events = watch.wait(min(TICK_S, left))
+        for event in events:
+            if event.progress is not None:
+                yield event.progress
+        if not events:
+            yield None
+        if not events or any(event.progress is None for event in events):
+            with suppress(StoreUnavailable):
+                task = read()
+    return task
+
+
+def is_at_rest(task: Task) -> bool:
+    """Nothing will happen to the task before somebody gives an answer, if anything ever does."""
+    return task.status.is_terminal or task.status is Status.INPUT_REQUIRED
+
+
+class WaitingRoom:
+    """Has room for so many waiting calls that other requests still find a thread."""
+
+    def __init__(self, seats: int) -> None:
+        self._seats = threading.Semaphore(seats)
+
+    @contextmanager
+    def seat(self) -> Iterator[bool]:
+        """Whether the call may wait for as long as the block lasts."""
+        is_seated = self._seats.acquire(blocking=False)
+        try:
+            yield is_seated
+        finally:
+            if is_seated:
+                self._seats.release()

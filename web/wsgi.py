@@ -1,0 +1,23 @@
+"""The entry point of a web process: `gunicorn --config web/gunicorn.conf.py web.wsgi:app`."""
+
+import logging
+import sys
+
+from tasks_store import arm
+from web.app import create_app
+from web.errors import InvalidSettings
+from web.settings import read_settings
+from workers.errors import WorkersError
+
+CANNOT_START = 4
+"""gunicorn's own exit code for an application that cannot be loaded: its master gives up instead of trying for ever."""
+
+logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+try:
+    settings = read_settings()
+    arm(settings.store.faults)
+    app = create_app(settings)
+except (InvalidSettings, WorkersError) as fault:
+    print(f"coatcheck cannot start:\n{fault}", file=sys.stderr)  # noqa: T201 - for the person who started it
+    sys.exit(CANNOT_START)
