@@ -28,8 +28,8 @@ class Patience(Enum):
 
     DOOR = (1.0, 1.0, 1)
     """A person waits: one quick second try, for a connection that died while it was idle; an answer within 3 s."""
-    WORKER = (5.0, 5.0, 3)
-    """A job waits: a restart of Redis is ridden out."""
+    WORKER = (2.0, 3.0, 10)
+    """A job waits: a restart of Redis of up to 8 s is ridden out."""
     READER = (5.0, None, 0)
     """A reader that blocks on purpose, on a connection of its own."""
 
@@ -49,7 +49,7 @@ def connector(settings: StoreSettings, patience: Patience) -> Callable[[], Clien
         "socket_timeout": timeout,
         "socket_connect_timeout": connect_timeout,
         "health_check_interval": 30 if patience is Patience.READER else 0,
-        "retry": Retry(ExponentialBackoff(cap=0.5, base=0.05) if retries > 1 else NoBackoff(), retries),
+        "retry": Retry(ExponentialBackoff(cap=1.0, base=0.1) if retries > 1 else NoBackoff(), retries),
         "max_connections": 10_000,
         "client_name": "coatcheck",
         "protocol": 2,

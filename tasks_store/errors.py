@@ -34,8 +34,11 @@ class StoreUnavailable(StoreError):
     """Redis did not answer, or not in time; a transition may have happened, and can be sent again."""
 
 
-class StoreRefused(StoreError):
-    """Redis answered that it cannot write now: out of memory, read-only after a failover, or loading its data."""
+class StoreRefused(StoreUnavailable):
+    """Redis answered that it cannot write now: out of memory, read-only after a failover, or loading its data.
+
+    The transition did not happen. Who can wait until the store is back can wait for this too, hence the base class.
+    """
 
 
 class InvalidStoreUrl(StoreError):

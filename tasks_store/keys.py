@@ -54,6 +54,8 @@ DUE = tuple(due_key(bucket) for bucket in range(BUCKETS))
 class TaskKeys:
     """The keys of one task, by the names the scripts use."""
 
+    id: str
+    """The id, or nobody's."""
     task: str
     inputs: str
     steps: str
@@ -65,7 +67,9 @@ class TaskKeys:
         if not TASK_ID.fullmatch(task_id):
             task_id = NOBODY
         start = f"{PREFIX}:{{{task_id[0]}}}"
-        return cls(f"{start}:task:{task_id}", f"{start}:inputs:{task_id}", f"{start}:steps:{task_id}", f"{start}:due")
+        return cls(
+            task_id, f"{start}:task:{task_id}", f"{start}:inputs:{task_id}", f"{start}:steps:{task_id}", f"{start}:due"
+        )
 
 
 def call_key(task_id: str, call: str) -> str:

@@ -35,7 +35,7 @@ class StoreSettings:
         default = cls()
         return cls(
             redis_url=env.str("REDIS_URL", default.redis_url),
-            faults=env.str("COATCHECK_FAULTS", cls.faults),
+            faults=env.str("COATCHECK_FAULTS", default.faults),
             redis_tls_verify=env.bool("COATCHECK_REDIS_TLS_VERIFY", default.redis_tls_verify),
             redis_ca_file=env.str("COATCHECK_REDIS_CA_FILE", None),
             lease_ms=milliseconds(env, "COATCHECK_LEASE_SECONDS", default.lease_ms, least=1),

@@ -143,11 +143,11 @@ class TaskStore:
         code, *rest = self._send(
             script("answer"),
             {"task": k.task, "inputs": k.inputs, "due": k.due},
-            id=task_id,
+            id=k.id,
             owner=owner.key,
             resend=self.settings.resend_ms,
             message=RESUMED,
-            answers=[part for pair in answers.items() for part in pair],
+            answers=[part for pair in answers.items() if pair[0].isascii() for part in pair],  # as all keys are
         )
         if code == b"NOT_FOUND":
             raise TaskNotFound(task_id)
@@ -164,10 +164,11 @@ class TaskStore:
         Raises:
             TaskNotFound: this owner has no such task.
         """
+        k = TaskKeys.of(task_id)
         code, *following = self._send(
             script("cancel"),
-            _all(TaskKeys.of(task_id)),
-            id=task_id,
+            _all(k),
+            id=k.id,
             owner=owner.key,
             grace=self.settings.cancel_grace_ms,
             keep=self.settings.keep_ms,

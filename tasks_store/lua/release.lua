@@ -12,4 +12,5 @@ local next_send = at + tonumber(resend)
 redis.call('HSET', task, 'phase', 'queued', 'message', message, 'updated', at, 'resend', next_send)
 redis.call('HDEL', task, 'run_id', 'lease')
 schedule(due, id, record.expires, next_send)
+announce(id)
 return { 'RELEASED', record.tool, record.run_number + 1 }
