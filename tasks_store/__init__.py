@@ -9,9 +9,11 @@ from tasks_store.errors import (
     StoreRefused,
     StoreUnavailable,
     TaskNotFound,
+    UnfitStore,
 )
 from tasks_store.faults import Point, arm, reach
 from tasks_store.feed import Feed, Watch
+from tasks_store.fitness import refuse_unfit_store
 from tasks_store.model import (
     ANONYMOUS,
     INPUT_KEY,
@@ -32,7 +34,7 @@ from tasks_store.model import (
     TaskError,
     Verdict,
 )
-from tasks_store.settings import StoreSettings, milliseconds
+from tasks_store.settings import StoreSettings, fault_lines, milliseconds
 from tasks_store.store import TaskStore
 
 __all__ = [
@@ -65,9 +67,12 @@ __all__ = [
     "TaskError",
     "TaskNotFound",
     "TaskStore",
+    "UnfitStore",
     "Verdict",
     "Watch",
     "arm",
+    "fault_lines",
     "milliseconds",
     "reach",
+    "refuse_unfit_store",
 ]

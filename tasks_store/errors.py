@@ -1,5 +1,7 @@
 """What can go wrong between the caller and the stored record."""
 
+from collections.abc import Sequence
+
 
 class StoreError(Exception):
     """Root of everything this folder raises on purpose."""
@@ -39,6 +41,14 @@ class StoreRefused(StoreUnavailable):
 
     The transition did not happen. Who can wait until the store is back can wait for this too, hence the base class.
     """
+
+
+class UnfitStore(StoreError):
+    """The server could lose what it is given."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__("\n".join([*faults, "COATCHECK_UNFIT_STORE=warn starts all the same."]))
+        self.faults = tuple(faults)
 
 
 class InvalidStoreUrl(StoreError):

@@ -1,9 +1,10 @@
 """What this folder needs to know of its surroundings."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from environs import Env
-from marshmallow.validate import Range
+from environs import Env, EnvValidationError
+from marshmallow.validate import OneOf, Range
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class StoreSettings:
     """`COATCHECK_CANCEL_GRACE_SECONDS`: how long a running job may go on after a cancel before it is fenced off."""
     resend_ms: int = 15_000
     """`COATCHECK_RESEND_SECONDS`: how long a queued task waits for its message before it is sent again."""
+    durability: str = "default"
+    """`COATCHECK_DURABILITY`: `default` is what the server's append-only file gives; with `strict`, a handle and the
+    acknowledgement of an answer leave only after the server confirmed that they are on its disk."""
+    unfit_store: str = "refuse"
+    """`COATCHECK_UNFIT_STORE`: `refuse` to start, or `warn`, when the server could lose records (see docs)."""
     faults: str = ""
     """`COATCHECK_FAULTS`: where to fail on purpose, for tests of recovery; see `tasks_store.faults`."""
 
@@ -35,6 +41,16 @@ class StoreSettings:
         default = cls()
         return cls(
             redis_url=env.str("REDIS_URL", default.redis_url),
+            durability=env.str(
+                "COATCHECK_DURABILITY",
+                default.durability,
+                validate=OneOf(["default", "strict"], error="must be default or strict"),
+            ),
+            unfit_store=env.str(
+                "COATCHECK_UNFIT_STORE",
+                default.unfit_store,
+                validate=OneOf(["refuse", "warn"], error="must be refuse or warn"),
+            ),
             faults=env.str("COATCHECK_FAULTS", default.faults),
             redis_tls_verify=env.bool("COATCHECK_REDIS_TLS_VERIFY", default.redis_tls_verify),
             redis_ca_file=env.str("COATCHECK_REDIS_CA_FILE", None),
@@ -44,6 +60,13 @@ class StoreSettings:
             cancel_grace_ms=milliseconds(env, "COATCHECK_CANCEL_GRACE_SECONDS", default.cancel_grace_ms, least=0.1),
             resend_ms=milliseconds(env, "COATCHECK_RESEND_SECONDS", default.resend_ms, least=0.1),
         )
+
+
+def fault_lines(fault: EnvValidationError) -> str:
+    """Every fault that was found, one a line, each led by its variable."""
+    faults = fault.error_messages
+    assert isinstance(faults, Mapping)
+    return "\n".join(f"{name} {'; '.join(reasons)}" for name, reasons in sorted(faults.items()))
 
 
 def milliseconds(env: Env, name: str, default_ms: int, *, least: float = 0, most: float = 10 * 365 * 86_400) -> int:

@@ -1,14 +1,11 @@
 """The durable record of tasks: one method for each transition, each one atomic script that is safe to send twice."""
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from redis.exceptions import NoScriptError
-
 from tasks_store import keys
-from tasks_store.client import Client, Patience, connector, driver_errors_translated
+from tasks_store.client import Patience
 from tasks_store.errors import CallConflict, RunSuperseded, TaskNotFound
 from tasks_store.keys import TaskKeys
 from tasks_store.model import (
@@ -29,7 +26,9 @@ from tasks_store.model import (
     Verdict,
     new_task_id,
 )
+from tasks_store.replies import claim_of, next_run_of, task_of, words_of
 from tasks_store.scripts import Argument, Script, script
+from tasks_store.sender import Sender
 from tasks_store.settings import StoreSettings
 
 INTERNAL_ERROR = -32603
@@ -62,11 +61,7 @@ class TaskStore:
 
     def __init__(self, settings: StoreSettings, patience: Patience) -> None:
         self.settings = settings
-        self._connect = connector(settings, patience)
-
-    @cached_property
-    def _redis(self) -> Client:
-        return self._connect()
+        self._sender = Sender(settings, patience)
 
     # The owner's side.
 
@@ -118,20 +113,7 @@ class TaskStore:
         reply = self._send(script("get"), {"task": k.task, "inputs": k.inputs}, owner=owner.key)
         if reply[0] == b"NOT_FOUND":
             raise TaskNotFound(task_id)
-        tool, status, created, updated, ttl, poll, message, result, code, why, data = reply[1:12]
-        return Task(
-            task_id=task_id,
-            tool=tool.decode(),
-            status=Status(status.decode()),
-            created_ms=int(created),
-            updated_ms=int(updated),
-            ttl_ms=int(ttl),
-            poll_interval_ms=int(poll),
-            message=message.decode(),
-            input_requests={key.decode(): request for key, request in _pairs(reply[12:])},
-            result=result or None,
-            error=TaskError(int(code), why.decode(), data or None) if code else None,
-        )
+        return task_of(task_id, reply[1:])
 
     def answer(self, owner: Owner, task_id: str, answers: Mapping[str, bytes]) -> Answered:
         """The answers to outstanding inputs are durable; the rest is ignored. The first answer to a key stands.
@@ -152,10 +134,10 @@ class TaskStore:
         if code == b"NOT_FOUND":
             raise TaskNotFound(task_id)
         if code == b"OPEN":
-            return Answered(accepted=_words(rest[0]))
+            return Answered(accepted=words_of(rest[0]))
         if code == b"RESUME":
             *following, round_, accepted = rest
-            return Answered(_words(accepted), _next_run(task_id, following), _words(round_))
+            return Answered(words_of(accepted), next_run_of(task_id, following), words_of(round_))
         return Answered()
 
     def cancel(self, owner: Owner, task_id: str) -> Cancellation:
@@ -176,7 +158,7 @@ class TaskStore:
         )
         if code == b"NOT_FOUND":
             raise TaskNotFound(task_id)
-        return Cancellation(Outcome(code.decode().lower()), _next_run(task_id, following))
+        return Cancellation(Outcome(code.decode().lower()), next_run_of(task_id, following))
 
     # The run's side. Each of these is refused with RunSuperseded once another run holds the lease.
 
@@ -192,21 +174,7 @@ class TaskStore:
         )
         if code != b"CLAIMED":
             return Refusal(code.decode().lower())
-        number, owner, tool, arguments, capabilities, trace, created, expires, steps, inputs = rest
-        return Claim(
-            task_id=task_id,
-            run_id=run_id,
-            run_number=int(number),
-            tool=tool.decode(),
-            owner=Owner.from_key(owner.decode()),
-            arguments=arguments,
-            capabilities=capabilities,
-            trace=trace,
-            created_ms=int(created),
-            expires_ms=int(expires),
-            steps={key.decode(): result for key, result in _pairs(steps)},
-            inputs=_inputs(inputs),
-        )
+        return claim_of(task_id, run_id, rest)
 
     def renew(self, task_id: str, run_id: str) -> bool:
         """The lease is extended; True when somebody asked to cancel the task."""
@@ -307,7 +275,7 @@ class TaskStore:
         )
         if code == b"SUPERSEDED":
             raise RunSuperseded(task_id, run_id)
-        return _next_run(task_id, following)
+        return next_run_of(task_id, following)
 
     # The side of the process that watches over runs, and knows them by number.
 
@@ -333,8 +301,8 @@ class TaskStore:
     def given(self, task_id: str, input_key: str) -> Given | None:
         """One answered input, or None when there is nothing to check: gone, not answered, or checked already."""
         names = [f"{part}:{input_key}" for part in ("request", "answer", "verdict", "validator")]
-        with driver_errors_translated():
-            values: list[Any] = self._redis.hmget(TaskKeys.of(task_id).inputs, names)
+        with self._sender.client() as client:
+            values: list[Any] = client.hmget(TaskKeys.of(task_id).inputs, names)
         request, answer, verdict, validator = values
         if not request or not answer or verdict:
             return None
@@ -387,7 +355,7 @@ class TaskStore:
             keep=self.settings.keep_ms,
             code=INTERNAL_ERROR,
         )
-        return _next_run(task_id, following)
+        return next_run_of(task_id, following)
 
     def resend(self, task_id: str) -> NextRun | None:
         """The message of a queued task is noted as sent once more; the run it starts, when that is due."""
@@ -399,7 +367,7 @@ class TaskStore:
             resend=self.settings.resend_ms,
             most=RESEND_MOST_MS,
         )
-        return _next_run(task_id, following)
+        return next_run_of(task_id, following)
 
     def lapse(self, task_id: str) -> NextRun | None:
         """Inputs past their time limit are closed; the next run, when one is due."""
@@ -411,7 +379,7 @@ class TaskStore:
             resend=self.settings.resend_ms,
             message=LAPSED,
         )
-        return _next_run(task_id, following)
+        return next_run_of(task_id, following)
 
     def purge(self, task_id: str, call: str) -> None:
         """Nothing is left of an ended task that has expired."""
@@ -446,21 +414,20 @@ class TaskStore:
 
     def ping(self) -> None:
         """The store answers."""
-        with driver_errors_translated():
-            self._redis.ping()
+        with self._sender.client() as client:
+            client.ping()
 
     def secret(self) -> bytes:
         """The secret that all processes of this deployment share; made by the first that asks."""
-        with driver_errors_translated():
-            self._redis.set(keys.SECRET, secrets.token_hex(32), nx=True)
-            shared = self._redis.get(keys.SECRET)
+        with self._sender.client() as client:
+            client.set(keys.SECRET, secrets.token_hex(32), nx=True)
+            shared = client.get(keys.SECRET)
         assert isinstance(shared, bytes)
         return shared
 
     def close(self) -> None:
         """The connections of this process are closed."""
-        if "_redis" in self.__dict__:  # the client is made when it is first used
-            self._redis.close()
+        self._sender.close()
 
     def _held(self, task_id: str, run_id: str, one: Script, named: Mapping[str, str], **args: Argument) -> bool:
         code, *rest = self._send(one, named, id=task_id, run_id=run_id, **args)
@@ -469,50 +436,8 @@ class TaskStore:
         return bool(int(rest[0]))
 
     def _send(self, one: Script, named: Mapping[str, str], **args: Argument) -> list[Any]:
-        ordered, values = one.order(named, args)
-        with driver_errors_translated():
-            try:
-                reply = self._redis.evalsha(one.sha, len(ordered), *ordered, *values)
-            except NoScriptError:
-                reply = self._redis.eval(one.text, len(ordered), *ordered, *values)
-        assert isinstance(reply, list)
-        return reply
+        return self._sender.send(one, named, **args)
 
 
 def _all(k: TaskKeys) -> dict[str, str]:
     return {"task": k.task, "inputs": k.inputs, "steps": k.steps, "due": k.due}
-
-
-def _next_run(task_id: str, following: Sequence[bytes | int]) -> NextRun | None:
-    """The run that a script's reply tells of by tool and number, if it does."""
-    if not following:
-        return None
-    tool, number = following
-    assert isinstance(tool, bytes)
-    return NextRun(task_id, tool.decode(), int(number))
-
-
-def _words(text: bytes) -> tuple[str, ...]:
-    return tuple(text.decode().split())
-
-
-def _pairs(flat: Sequence[bytes]) -> Iterable[tuple[bytes, bytes]]:
-    return zip(flat[::2], flat[1::2], strict=True)
-
-
-def _inputs(flat: Sequence[bytes]) -> dict[str, Given]:
-    """The inputs hash, field by field, as one `Given` per input key."""
-    parts: dict[str, dict[str, bytes]] = {}
-    for name, value in _pairs(flat):
-        part, _, key = name.decode().partition(":")
-        parts.setdefault(key, {})[part] = value
-    return {
-        key: Given(
-            request=part["request"],
-            answer=part.get("answer"),
-            verdict=Verdict(part.get("verdict", b"").decode()),
-            why=part.get("why", b"").decode(),
-            validator=part.get("validator", b"").decode(),
-        )
-        for key, part in parts.items()
-    }

@@ -1,6 +1,6 @@
 """What the front door needs to know of its surroundings."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 from urllib.parse import urlsplit
@@ -9,7 +9,7 @@ from environs import Env, EnvValidationError
 from marshmallow import ValidationError
 from marshmallow.validate import OneOf, Range
 
-from tasks_store import StoreSettings, milliseconds
+from tasks_store import StoreSettings, fault_lines, milliseconds
 from web.errors import InvalidSettings
 from workers.settings import WorkerSettings
 
@@ -113,10 +113,7 @@ def read_settings() -> Settings:
     try:
         env.seal()
     except EnvValidationError as fault:
-        faults = fault.error_messages
-        assert isinstance(faults, Mapping)
-        lines = [f"{name} {'; '.join(reasons)}" for name, reasons in sorted(faults.items())]
-        raise InvalidSettings("\n".join(lines)) from fault
+        raise InvalidSettings(fault_lines(fault)) from fault
     return settings
 
 

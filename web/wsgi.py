@@ -3,7 +3,7 @@
 import logging
 import sys
 
-from tasks_store import arm
+from tasks_store import UnfitStore, arm, refuse_unfit_store
 from web.app import create_app
 from web.errors import InvalidSettings
 from web.settings import read_settings
@@ -17,7 +17,8 @@ logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name
 try:
     settings = read_settings()
     arm(settings.store.faults)
+    refuse_unfit_store(settings.store)
     app = create_app(settings)
-except (InvalidSettings, WorkersError) as fault:
+except (InvalidSettings, UnfitStore, WorkersError) as fault:
     print(f"coatcheck cannot start:\n{fault}", file=sys.stderr)  # noqa: T201 - for the person who started it
     sys.exit(CANNOT_START)

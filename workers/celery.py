@@ -4,13 +4,14 @@ Celery finds the application here by name. This is where a worker reads the envi
 """
 
 import logging
+import sys
 import threading
 from typing import Any
 
 from celery import signals
-from environs import Env
+from environs import Env, EnvValidationError
 
-from tasks_store import Patience, StoreSettings, TaskStore, arm
+from tasks_store import Patience, StoreSettings, TaskStore, UnfitStore, arm, fault_lines, refuse_unfit_store
 from workers.celery_app import create_celery
 from workers.celery_tasks import register
 from workers.lease import Drain, LeaseKeeper
@@ -25,7 +26,10 @@ logger = logging.getLogger(__name__)
 env = Env(eager=False)
 store_settings = StoreSettings.read(env)
 settings = WorkerSettings.read(env, store_settings)
-env.seal()
+try:
+    env.seal()
+except EnvValidationError as fault:
+    sys.exit(f"coatcheck cannot start:\n{fault_lines(fault)}")
 arm(store_settings.faults)
 
 catalogue = Catalogue.load(settings.tools)
@@ -35,6 +39,15 @@ drain = Drain()
 dispatcher = Dispatcher.within(app, settings.queue, catalogue)
 runner = Runner(store, LeaseKeeper(store, drain), settings, dispatcher.send_run)
 register(app, catalogue, runner)
+
+
+@signals.worker_init.connect
+def check_store(**_: Any) -> None:
+    """A worker does not begin on a store that could lose records."""
+    try:
+        refuse_unfit_store(store_settings)
+    except UnfitStore as fault:
+        sys.exit(f"coatcheck cannot start:\n{fault}")
 
 
 @signals.worker_ready.connect

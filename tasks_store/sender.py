@@ -1,0 +1,77 @@
+"""Sends scripts to Redis, and waits for the disk where that is asked for."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, Final
+
+from redis.exceptions import NoScriptError, RedisError
+
+from tasks_store.client import Client, Patience, connector, driver_errors_translated
+from tasks_store.errors import StoreUnavailable
+from tasks_store.scripts import Argument, Script
+from tasks_store.settings import StoreSettings
+
+PROMISES: Final = frozenset({"create", "answer"})
+"""The scripts whose reply is a promise to a client: under `strict` they are on disk before it is given."""
+
+CONFIRM_MS: Final = 1_000
+"""How long the server may take to confirm that a write is on disk."""
+
+
+class Sender:
+    """The connections of one process, and how a script crosses them."""
+
+    def __init__(self, settings: StoreSettings, patience: Patience) -> None:
+        self._connect = connector(settings, patience)
+        self._is_strict = settings.durability == "strict"
+
+    @cached_property
+    def _redis(self) -> Client:
+        return self._connect()
+
+    @contextmanager
+    def client(self) -> Iterator[Client]:
+        """The driver's client; its errors leave the block as this folder's."""
+        with driver_errors_translated():
+            yield self._redis
+
+    def send(self, one: Script, named: Mapping[str, str], **args: Argument) -> list[Any]:
+        """The script's reply.
+
+        Raises:
+            StoreUnavailable: also when a strict store did not confirm in time; the transition can be sent again.
+        """
+        ordered, values = one.order(named, args)
+        with driver_errors_translated():
+            try:
+                if self._is_strict and one.name in PROMISES:
+                    reply = self._confirmed("EVALSHA", one.sha, len(ordered), *ordered, *values)
+                else:
+                    reply = self._redis.evalsha(one.sha, len(ordered), *ordered, *values)
+            except NoScriptError:
+                reply = self._redis.eval(one.text, len(ordered), *ordered, *values)
+                if self._is_strict and one.name in PROMISES:
+                    # Safe to send twice: now that the server knows the script, the repeat is confirmed.
+                    reply = self._confirmed("EVALSHA", one.sha, len(ordered), *ordered, *values)
+        assert isinstance(reply, list)
+        return reply
+
+    def close(self) -> None:
+        """The connections are closed."""
+        if "_redis" in self.__dict__:  # the client is made when it is first used
+            self._redis.close()
+
+    def _confirmed(self, *command: Any) -> Any:
+        """The reply, once the write is in the server's append-only file. Source: Redis, WAITAOF."""
+        pipeline = self._redis.pipeline(transaction=False)
+        pipeline.execute_command(*command)
+        pipeline.execute_command("WAITAOF", 1, 0, CONFIRM_MS)
+        reply, confirmed = pipeline.execute(raise_on_error=False)
+        if isinstance(reply, RedisError):
+            raise reply
+        if isinstance(confirmed, RedisError):
+            raise StoreUnavailable(f"the server does not confirm writes to disk: {confirmed}")
+        if not confirmed[0]:
+            raise StoreUnavailable("the write was not confirmed to be on disk in time")
+        return reply
