@@ -12,11 +12,11 @@ class StoreSettings:
     """Where the store is and how long to wait for it. Read once, at the entry point of a process."""
 
     redis_url: str = "redis://127.0.0.1:6379/0"
-    """`REDIS_URL`"""
+    """`REDIS_URL`: the store: `redis://`, `rediss://`, `unix://`, `redis+sentinel://` or `redis+cluster://`."""
     redis_tls_verify: bool = True
-    """`COATCHECK_REDIS_TLS_VERIFY`; off for platforms that hand out self-signed certificates."""
+    """`COATCHECK_REDIS_TLS_VERIFY`: `false` where the platform hands out self-signed certificates for `rediss://`."""
     redis_ca_file: str | None = None
-    """`COATCHECK_REDIS_CA_FILE`"""
+    """`COATCHECK_REDIS_CA_FILE`: the authority that signed the certificate of a `rediss://` server."""
     lease_ms: int = 10_000
     """`COATCHECK_LEASE_SECONDS`: how long a silent run keeps its right to write."""
     sweep_ms: int = 5_000
@@ -60,6 +60,11 @@ class StoreSettings:
             cancel_grace_ms=milliseconds(env, "COATCHECK_CANCEL_GRACE_SECONDS", default.cancel_grace_ms, least=0.1),
             resend_ms=milliseconds(env, "COATCHECK_RESEND_SECONDS", default.resend_ms, least=0.1),
         )
+
+    @property
+    def outage_ms(self) -> int:
+        """A silence of all workers that is longer than this counts as an outage of the store, in which leases died."""
+        return self.lease_ms // 2
 
 
 def fault_lines(fault: EnvValidationError) -> str:

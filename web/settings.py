@@ -27,7 +27,7 @@ class WebSettings:
     host: str = "127.0.0.1"
     """`COATCHECK_HOST`: the address to listen on; `0.0.0.0` where a platform or a container hands requests in."""
     port: int = 8000
-    """`PORT`"""
+    """`PORT`: where the MCP endpoint listens."""
     processes: int = 2
     """`WEB_CONCURRENCY`: web processes."""
     threads: int = 32

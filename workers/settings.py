@@ -17,13 +17,13 @@ class WorkerSettings:
     tools: tuple[str, ...] = ("workers.tools",)
     """`COATCHECK_TOOLS`: importable modules, comma-separated."""
     broker_url: str = "redis://127.0.0.1:6379/0"
-    """`CELERY_BROKER_URL`; the store's Redis by default."""
+    """`CELERY_BROKER_URL`: where messages go; the store's Redis unless set, and needed where that is a Redis Cluster."""
     result_backend: str = "redis://127.0.0.1:6379/0"
-    """`CELERY_RESULT_BACKEND`: where Celery counts the parts of a resume chord; the store's Redis by default."""
+    """`CELERY_RESULT_BACKEND`: where Celery counts the parts of a resume chord; the store's Redis unless set."""
     queue: str = "coatcheck"
     """`COATCHECK_QUEUE`: the queue of tools that name none of their own."""
     concurrency: int = 2
-    """`COATCHECK_CONCURRENCY`: how many runs one worker process list works on at a time."""
+    """`COATCHECK_CONCURRENCY`: how many runs one worker works on at a time."""
     max_runs: int = 3
     """`COATCHECK_MAX_RUNS`: how many runs in a row may be lost with their worker before a task is failed."""
     max_result_bytes: int = 8 * 1024 * 1024
