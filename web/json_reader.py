@@ -10,6 +10,9 @@ from web.errors import MalformedJson
 MAX_DEPTH: Final = 100
 """Arrays and objects inside one another; deeper ones are built to break readers."""
 
+MAX_SAFE_DIGITS: Final = 300
+"""An integer of so many digits fits a double, if not exactly; a longer one may not."""
+
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -23,7 +26,7 @@ def read_json(body: bytes) -> object:
     try:
         text = body.decode("utf-8")
         value: object = json.loads(
-            text, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite
+            text, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_integer
         )
     except RecursionError as fault:
         raise MalformedJson("The body is nested too deeply") from fault
@@ -56,6 +59,13 @@ def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise MalformedJson("The body holds a number that is too large to read")
+    return number
+
+
+def _integer(text: str) -> int:
+    number = int(text)
+    if len(text) > MAX_SAFE_DIGITS:
+        _finite(text)  # a reader that has doubles only would see infinity
     return number
 
 
