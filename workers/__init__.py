@@ -2,7 +2,7 @@
 
 from workers.content import Audio, EmbeddedResource, Image, ResourceLink, Text, ToolResult
 from workers.context import Context
-from workers.errors import Cancelled, ProtocolError, ToolError
+from workers.errors import Cancelled, MissingCapability, ProtocolError, ToolError
 from workers.headers import Header
 from workers.inputs import Answer, Elicit, ElicitURL, Roots, Sample
 from workers.tool import tool
@@ -17,6 +17,7 @@ __all__ = [
     "EmbeddedResource",
     "Header",
     "Image",
+    "MissingCapability",
     "ProtocolError",
     "ResourceLink",
     "Roots",

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
-from marshmallow import Schema, ValidationError
+from marshmallow import Schema, ValidationError, fields
 from marshmallow.exceptions import SCHEMA
 
 from workers.json_schema import MAX_FAULTS, path_of
@@ -21,6 +21,7 @@ def json_schema_of(schema: Schema, direction: Literal["load", "dump"]) -> dict[s
     plugin = MarshmallowPlugin()
     spec = APISpec(title="", version="", openapi_version="3.1.0", plugins=[plugin])
     converter: Any = plugin.converter
+    converter.add_attribute_function(_decimal_as_string)
     converted = converter.schema2jsonschema(schema)
     definitions = spec.to_dict().get("components", {}).get("schemas", {})
     whole = {**converted, "$defs": definitions} if definitions else converted
@@ -50,6 +51,13 @@ def _plain(node: object, hidden: str) -> Any:
         if "required" in plain:
             plain["required"] = [name for name in plain["required"] if name not in gone]
     return plain
+
+
+def _decimal_as_string(_converter: Any, field: fields.Field[Any], **_: Any) -> dict[str, Any]:
+    """apispec calls every Decimal a number, also one that is dumped as a string."""
+    if not (isinstance(field, fields.Decimal) and field.as_string):
+        return {}
+    return {"type": ["string", "null"] if field.allow_none else "string"}
 
 
 def _flat(messages: Any, place: tuple[str | int, ...]) -> list[str]:

@@ -515,3 +515,15 @@ PLOT = arguments(plot)
 def test_any_arguments_either_load_or_have_faults(sent: dict[str, Any]) -> None:
     if not PLOT.faults(sent):
         assert set(PLOT.load(sent)) == {"points", "name", "colour", "size", "day", "scale"}
+
+
+def test_a_decimal_that_is_dumped_as_a_string_is_a_string_in_the_schema() -> None:
+    class Price(marshmallow.Schema):
+        amount = marshmallow.fields.Decimal(as_string=True)
+        tax = marshmallow.fields.Decimal(as_string=True, allow_none=True)
+
+    def price() -> object:
+        return {}
+
+    output = output_of(signature_of(price, tool="price"), Price, tool="price")
+    assert output.dump({"amount": Decimal("1.10"), "tax": None}) == {"amount": "1.10", "tax": None}
