@@ -1,26 +1,38 @@
-"""A platform for every end-to-end test, and a look at what it left in the store."""
+"""Platforms for the end-to-end tests, and a look at what each test left in the store."""
 
 from collections.abc import Iterator
 
 import pytest
 
+from tests.e2e.checkout import Checkout
 from tests.e2e.ledger import LEDGER, Ledger
+from tests.e2e.readme import code
 from tests.support.client import Client
 from tests.support.leaks import leaked_keys
 from tests.support.platform import Platform
 
+WHAT_THE_README_LEAVES_OUT = """
 
-@pytest.fixture(scope="module")
+def add_up(month: str) -> dict[str, float]:
+    return {"sales": 3.5}
+
+
+def close_books(month: str, totals: dict[str, float]) -> dict[str, float]:
+    return totals
+"""
+
+
+@pytest.fixture(scope="session")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
-    """What the tools of this module's platform really did."""
+    """What the tools of these tests really did."""
     return Ledger(tmp_path_factory.mktemp("ledger") / "ledger.sqlite")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def platform(ledger: Ledger) -> Iterator[Platform]:
-    """A running platform with one worker, shared by the tests of a module."""
-    with Platform(env={LEDGER: str(ledger.path)}).start() as platform:
-        yield platform
+    """A running platform with one worker, for tests that leave it running."""
+    with Platform(env={LEDGER: str(ledger.path)}) as platform:
+        yield platform.start()
 
 
 @pytest.fixture
@@ -30,3 +42,16 @@ def client(platform: Platform) -> Iterator[Client]:
         yield client
     with platform.valkey.client() as raw:
         assert leaked_keys(raw) == []
+
+
+@pytest.fixture(scope="session")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
+    """A `make run`, with the tool that stands in the README beside the bundled ones."""
+    folder = tmp_path_factory.mktemp("checkout")
+    (folder / "mytools.py").write_text(code("Write a tool", "python") + WHAT_THE_README_LEAVES_OUT)
+    checkout = Checkout(folder, env={"COATCHECK_TOOLS": "mytools,workers.tools"})
+    try:
+        checkout.start()
+        yield checkout
+    finally:
+        checkout.close()

@@ -79,6 +79,7 @@ class Platform:
         """A worker takes messages; without `pool`, with the pool that the Procfile's command leads to."""
         name = f"worker-{len(self.workers) + 1}"
         command = ["celery", "-A", "workers", "worker", "--loglevel", "INFO", "--hostname", f"{name}@%h"]
+        command += ["--without-mingle", "--without-gossip"]
         command += ["--concurrency", str(concurrency), *(["--pool", pool] if pool else []), *arguments]
         process = self._process(name, command, env or {})
         self.workers.append(process)
