@@ -5,6 +5,7 @@ from tasks_store.errors import (
     CallConflict,
     InvalidStoreUrl,
     RunSuperseded,
+    SealBroken,
     StoreError,
     StoreRefused,
     StoreUnavailable,
@@ -17,6 +18,7 @@ from tasks_store.fitness import refuse_unfit_store
 from tasks_store.model import (
     ANONYMOUS,
     INPUT_KEY,
+    INTERNAL_ERROR,
     Answered,
     Asked,
     Cancellation,
@@ -24,6 +26,7 @@ from tasks_store.model import (
     DueKind,
     Event,
     Given,
+    Look,
     NewTask,
     NextRun,
     Outcome,
@@ -33,13 +36,17 @@ from tasks_store.model import (
     Task,
     TaskError,
     Verdict,
+    new_run_id,
+    new_task_id,
 )
+from tasks_store.quota import Fullness, Quota
 from tasks_store.settings import StoreSettings, fault_lines, milliseconds
 from tasks_store.store import TaskStore
 
 __all__ = [
     "ANONYMOUS",
     "INPUT_KEY",
+    "INTERNAL_ERROR",
     "Answered",
     "Asked",
     "CallConflict",
@@ -48,16 +55,20 @@ __all__ = [
     "DueKind",
     "Event",
     "Feed",
+    "Fullness",
     "Given",
     "InvalidStoreUrl",
+    "Look",
     "NewTask",
     "NextRun",
     "Outcome",
     "Owner",
     "Patience",
     "Point",
+    "Quota",
     "Refusal",
     "RunSuperseded",
+    "SealBroken",
     "Status",
     "StoreError",
     "StoreRefused",
@@ -73,6 +84,8 @@ __all__ = [
     "arm",
     "fault_lines",
     "milliseconds",
+    "new_run_id",
+    "new_task_id",
     "reach",
     "refuse_unfit_store",
 ]

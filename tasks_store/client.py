@@ -30,12 +30,12 @@ class Patience(Enum):
     """A person waits: one quick second try, for a connection that died while it was idle; an answer within 3 s."""
     WORKER = (2.0, 3.0, 10)
     """A job waits: a restart of Redis of up to 8 s is ridden out."""
-    READER = (5.0, None, 0)
-    """A reader that blocks on purpose, on a connection of its own."""
+    READER = (5.0, 5.0, 0)
+    """A reader on a connection of its own, which says at each reading how long it waits for the next message."""
 
 
 def connector(settings: StoreSettings, patience: Patience) -> Callable[[], Client]:
-    """What makes a client for the configured store.
+    """What makes clients for the configured store, each with connections and locks of its own.
 
     Making one connects only where the store is a cluster, whose layout is read first; any other client connects when
     it is first used. Commands may be sent twice after a lost connection; every script of this folder is safe to send
@@ -48,7 +48,6 @@ def connector(settings: StoreSettings, patience: Patience) -> Callable[[], Clien
     options: dict[str, Any] = {
         "socket_timeout": timeout,
         "socket_connect_timeout": connect_timeout,
-        "health_check_interval": 30 if patience is Patience.READER else 0,
         "retry": Retry(ExponentialBackoff(cap=1.0, base=0.1) if retries > 1 else NoBackoff(), retries),
         "max_connections": 10_000,
         "client_name": "coatcheck",
@@ -62,11 +61,11 @@ def connector(settings: StoreSettings, patience: Patience) -> Callable[[], Clien
         options |= _tls_options(settings)
     try:
         if scheme in ("redis", "rediss", "unix"):
-            client: Client = Redis.from_url(url, **options)
-            return lambda: client
+            Redis.from_url(url, **options)  # an address that cannot be understood is told now
+            return partial(Redis.from_url, url, **options)
         if scheme == "redis+sentinel":
-            client = _sentinel(url, options)
-            return lambda: client
+            _sentinel(url, options)
+            return partial(_sentinel, url, options)
         if scheme == "redis+cluster":
             return partial(RedisCluster.from_url, url.replace("redis+cluster://", "redis://", 1), **options)
     except ValueError as fault:

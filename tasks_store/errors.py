@@ -51,6 +51,15 @@ class UnfitStore(StoreError):
         self.faults = tuple(faults)
 
 
+class SealBroken(StoreError):
+    """A stored value was sealed with a key that is not among ours, or is not what was stored."""
+
+    def __init__(self, task_id: str, field: str) -> None:
+        super().__init__(f"{field} of task {task_id} cannot be opened with any of COATCHECK_ENCRYPTION_KEYS")
+        self.task_id = task_id
+        self.field = field
+
+
 class InvalidStoreUrl(StoreError):
     """The store's address cannot be understood."""
 

@@ -32,6 +32,8 @@ class Point(StrEnum):
     """The answers are stored; the resume chord is not sent."""
     ACCEPTED = "accepted"
     """The verdict on an answer is stored; the chord has not counted it."""
+    DELEGATED = "delegated"
+    """Another application's broker has the message; the record does not say so."""
     ENDING = "ending"
     """The tool has returned; its ending is not stored."""
     FINISHED = "finished"

@@ -2,10 +2,12 @@
 
 import logging
 import threading
+import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
+from redis.exceptions import ConnectionError as ConnectionLost
 from redis.exceptions import RedisError
 
 from tasks_store.client import Patience, connector
@@ -18,18 +20,23 @@ log = logging.getLogger(__name__)
 RECONNECT_SECONDS = 0.5
 """The pause after a lost connection."""
 
-SUBSCRIBE_SECONDS = 2.0
-"""How long the first watch waits for the subscription; later than that, the subscription itself is an event."""
+PING_SECONDS = 5.0
+"""How long the server is silent before it is asked whether it is there."""
+
+SILENCE_SECONDS = 15.0
+"""How long the server may be silent before the connection counts as lost: a half-open one brings no error, ever."""
 
 BACKLOG = 100
 """How many events a slow watcher may leave unread; the oldest are dropped, the record has the truth."""
+
+Tell = Callable[[Event], None]
+"""Takes an event on the feed's own thread, so it must neither wait nor raise."""
 
 
 class Watch:
     """What one thread has not yet read about one task."""
 
-    def __init__(self, task_id: str) -> None:
-        self.task_id = task_id
+    def __init__(self) -> None:
         self._events: deque[Event] = deque(maxlen=BACKLOG)
         self._news = threading.Condition()
 
@@ -49,38 +56,45 @@ class Watch:
 
 
 class Feed:
-    """The change feed of the store, for as long as anybody in this process watches.
+    """The change feed of the store, for as long as anybody in this process follows a task.
 
-    After a lost connection every watcher gets one event, because something may have been missed. Thread-safe; the
-    connection and its thread are made with the first watch, so after a fork.
+    Whenever the connection is made, and so after a lost one too, everybody is told one event of each task that they
+    follow, because something may have been missed. Thread-safe; the connection and its thread are made for the first
+    follower, so after a fork.
     """
 
     def __init__(self, settings: StoreSettings) -> None:
         self._connect = connector(settings, Patience.READER)
-        self._watches: dict[str, set[Watch]] = {}
+        self._followers: dict[str, set[Tell]] = {}
         self._lock = threading.Lock()
-        self._subscribed = threading.Event()
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
 
     @contextmanager
     def watch(self, task_id: str) -> Iterator[Watch]:
         """Events of this task from now on: what happens after the block is entered is not missed."""
-        watch = Watch(task_id)
-        with self._lock:
-            self._watches.setdefault(task_id, set()).add(watch)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="coatcheck-feed", daemon=True)
-                self._thread.start()
-        self._subscribed.wait(SUBSCRIBE_SECONDS)
+        watch = Watch()
+        self.follow(task_id, watch.put)
         try:
             yield watch
         finally:
-            with self._lock:
-                watching = self._watches[task_id]
-                watching.discard(watch)
-                if not watching:
-                    del self._watches[task_id]
+            self.unfollow(task_id, watch.put)
+
+    def follow(self, task_id: str, tell: Tell) -> None:
+        """Events of this task are told from now on; what happens after this is not missed."""
+        with self._lock:
+            self._followers.setdefault(task_id, set()).add(tell)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="coatcheck-feed", daemon=True)
+                self._thread.start()
+
+    def unfollow(self, task_id: str, tell: Tell) -> None:
+        """Events of this task are told no more, but for one that is on its way."""
+        with self._lock:
+            followers = self._followers[task_id]
+            followers.discard(tell)
+            if not followers:
+                del self._followers[task_id]
 
     def close(self) -> None:
         """The connection is closed and the thread has ended."""
@@ -94,33 +108,38 @@ class Feed:
                 self._read()
             except RedisError as fault:
                 log.warning("The feed lost its connection and makes a new one: %s", fault)
-            self._subscribed.clear()
             self._closing.wait(RECONNECT_SECONDS)
 
     def _read(self) -> None:
         """Every event is told, until the feed closes or the connection is lost."""
         with closing(self._connect()) as client, client.pubsub() as channel:  # type: ignore[no-untyped-call]
             channel.subscribe(FEED)
+            heard = asked = time.monotonic()
             while not self._closing.is_set():
                 message = channel.get_message(timeout=1.0)
-                if message is None:
-                    continue
-                if message["type"] == "subscribe":
-                    self._subscribed.set()
-                    self._tell_all()
-                else:
-                    self._tell(message["data"])
+                now = time.monotonic()
+                if message is not None:
+                    heard = asked = now
+                    self._take(message)
+                elif now - heard > SILENCE_SECONDS:
+                    raise ConnectionLost(f"silent for {SILENCE_SECONDS:g} seconds")
+                elif now - asked > PING_SECONDS:
+                    asked = now
+                    channel.ping()
 
-    def _tell(self, data: bytes) -> None:
-        task_id, _, progress = data.partition(b" ")
-        name = task_id.decode()
-        with self._lock:
-            watching = list(self._watches.get(name, ()))
-        for watch in watching:
-            watch.put(Event(name, progress or None))
+    def _take(self, message: dict[str, object]) -> None:
+        match message:
+            case {"type": "subscribe"}:
+                with self._lock:
+                    names = list(self._followers)
+                for name in names:
+                    self._tell(Event(name))
+            case {"type": "message", "data": bytes(data)}:
+                task_id, _, progress = data.partition(b" ")
+                self._tell(Event(task_id.decode(), progress or None))
 
-    def _tell_all(self) -> None:
+    def _tell(self, event: Event) -> None:
         with self._lock:
-            watching = [watch for watches in self._watches.values() for watch in watches]
-        for watch in watching:
-            watch.put(Event(watch.task_id))
+            followers = list(self._followers.get(event.task_id, ()))
+        for tell in followers:
+            tell(event)

@@ -1,6 +1,7 @@
 """Whether the server can keep what it is given: asked once, when a process starts."""
 
 import logging
+import ssl
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,13 @@ OLDEST_STRICT = (7, 2)
 """The oldest version that confirms a write to disk."""
 
 
+UNTRUSTED = (
+    "The certificate of the server at REDIS_URL cannot be verified; name the authority that signed it in"
+    " COATCHECK_REDIS_CA_FILE, or set COATCHECK_REDIS_TLS_VERIFY=false where the platform hands out self-signed ones."
+)
+"""What is said of a `rediss://` server that is not known to be the right one."""
+
+
 def refuse_unfit_store(settings: StoreSettings) -> None:
     """The server is fit to keep tasks, or does not answer yet, or the settings say that a warning will do.
 
@@ -26,6 +34,8 @@ def refuse_unfit_store(settings: StoreSettings) -> None:
         UnfitStore: naming everything that is wrong.
         InvalidStoreUrl: the address cannot be understood.
     """
+    if settings.redis_url.startswith("rediss:") and not settings.redis_tls_verify:
+        logger.warning("COATCHECK_REDIS_TLS_VERIFY=false: the connection to Redis is encrypted, its server unverified")
     faults = unfitness(settings)
     if faults and settings.unfit_store == "refuse":
         raise UnfitStore(faults)
@@ -45,11 +55,19 @@ def unfitness(settings: StoreSettings) -> list[str]:
             client = connect()
             found = {fault for info in _infos(client) for fault in _faults(info, settings)}
             client.close()
-    except StoreUnavailable:
-        return []
+    except StoreUnavailable as fault:
+        return [UNTRUSTED] if _is_untrusted(fault) else []
     if isinstance(client, RedisCluster) and settings.durability == "strict":
         found.add("COATCHECK_DURABILITY=strict is not possible on a Redis Cluster, which cannot confirm for one slot.")
     return sorted(found)
+
+
+def _is_untrusted(fault: BaseException) -> bool:
+    """The server answered, and its certificate was refused."""
+    cause: BaseException | None = fault
+    while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None
 
 
 def _infos(client: Client) -> list[dict[str, Any]]:

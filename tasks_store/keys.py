@@ -9,24 +9,33 @@ A task's keys and its bucket's index share one hash tag, so that each script tou
 | `coatcheck:{B}:steps:ID` | hash | step key → result as JSON | as the record, gone when the task ends |
 | `coatcheck:{B}:call:SHA` | string | task id and fingerprint of an idempotent call | as the record |
 | `coatcheck:{B}:due` | sorted set | task id → when the clock next changes that task | an entry goes with its record |
+| `coatcheck:{B}:watched` | sorted set | id of a delegated task → when to look at it next | as its last task |
 | `coatcheck:{fleet}:workers` | sorted set | worker → when it was last seen | an entry goes after an hour |
 | `coatcheck:{fleet}:sweeper` | string | the worker that sweeps | its lease |
-| `coatcheck:{fleet}:hold` | string | set after an outage: leases may have died for no fault of their run | one lease |
+| `coatcheck:{fleet}:hold` | string | set after an outage, in which leases may have died for nothing | five seconds |
+| `coatcheck:{fleet}:counts` | hash | what workers counted: name → number | for ever |
+| `coatcheck:{fleet}:counted:PROCESS` | string | how often a process has added to the counts | an hour after the last |
 | `coatcheck:secret` | string | the secret that seals `requestState`, unless one is configured | for ever |
+| `coatcheck:{TENANT}:alive` | sorted set | task id → when it expires: a tenant's living tasks | as its last task |
+| `coatcheck:{TENANT}:alive:PRINCIPAL` | sorted set | the same for one owner | as its last task |
+| `coatcheck:rate:NAME` | hash | `full_at nonce`: a bucket that a rate is taken from | until it is full again |
 | `coatcheck:feed` | channel | the id of each task that changed | |
 
 Fields of the record: `owner tool arguments capabilities trace` (as created) · `status phase message created updated ttl
 expires poll` · `run_id run_number lease max_runs lost` · `resend sends` (when the message is sent again) · `open round
-parked_by limit` (inputs) · `cancel cancel_at` · `result error_code error_message error_data finished_by` · `call`.
+parked_by limit` (inputs) · `cancel cancel_at` · `delegated
+delegated_by note` · `result error_code error_message error_data finished_by` · `call`.
 
 Fields of the inputs, for each input key K: `request:K answer:K verdict:K why:K validator:K limit:K`.
 
-`phase` is the store's own, finer status: `queued` (a message is due), `running` (a lease is held), `parked`, `done`.
+`phase` is the store's own, finer status: `queued` (a message is due), `running` (a lease is held), `parked`,
+`delegated` (another Celery application works on it), `done`.
 """
 
 from dataclasses import dataclass
+from hashlib import sha256
 
-from tasks_store.model import BUCKETS, TASK_ID
+from tasks_store.model import BUCKETS, TASK_ID, Owner
 
 PREFIX = "coatcheck"
 """Starts every key and channel of ours, so that a Redis can be shared."""
@@ -34,6 +43,7 @@ PREFIX = "coatcheck"
 WORKERS = f"{PREFIX}:{{fleet}}:workers"
 SWEEPER = f"{PREFIX}:{{fleet}}:sweeper"
 HOLD = f"{PREFIX}:{{fleet}}:hold"
+COUNTS = f"{PREFIX}:{{fleet}}:counts"
 SECRET = f"{PREFIX}:secret"
 FEED = f"{PREFIX}:feed"
 
@@ -44,6 +54,11 @@ NOBODY = "0" * 33
 def due_key(bucket: int | str) -> str:
     """The index of one bucket."""
     return f"{PREFIX}:{{{bucket}}}:due"
+
+
+def watched_key(bucket: int | str) -> str:
+    """The delegated tasks of one bucket."""
+    return f"{PREFIX}:{{{bucket}}}:watched"
 
 
 DUE = tuple(due_key(bucket) for bucket in range(BUCKETS))
@@ -60,6 +75,7 @@ class TaskKeys:
     inputs: str
     steps: str
     due: str
+    watched: str
 
     @classmethod
     def of(cls, task_id: str) -> "TaskKeys":
@@ -68,10 +84,35 @@ class TaskKeys:
             task_id = NOBODY
         start = f"{PREFIX}:{{{task_id[0]}}}"
         return cls(
-            task_id, f"{start}:task:{task_id}", f"{start}:inputs:{task_id}", f"{start}:steps:{task_id}", f"{start}:due"
+            id=task_id,
+            task=f"{start}:task:{task_id}",
+            inputs=f"{start}:inputs:{task_id}",
+            steps=f"{start}:steps:{task_id}",
+            due=f"{start}:due",
+            watched=f"{start}:watched",
         )
 
 
 def call_key(task_id: str, call: str) -> str:
     """Where an idempotent call is remembered, in its task's bucket; without a call the record itself stands in."""
     return f"{PREFIX}:{{{task_id[0]}}}:call:{call}" if call else TaskKeys.of(task_id).task
+
+
+def alive_keys(owner: Owner) -> dict[str, str]:
+    """Where the living tasks of an owner, and of its tenant, are counted. Both are in one slot."""
+    tenant = f"{PREFIX}:{{{_digest(owner.tenant)}}}:alive"
+    return {"owner": f"{tenant}:{_digest(owner.principal)}", "tenant": tenant}
+
+
+def counted_key(process: str) -> str:
+    """How often a process has added to the counts, in their slot."""
+    return f"{PREFIX}:{{fleet}}:counted:{process}"
+
+
+def bucket_key(name: str) -> str:
+    """The bucket that a rate is taken from. Its name may be long, or somebody's."""
+    return f"{PREFIX}:rate:{_digest(name)}"
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:32]

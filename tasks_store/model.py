@@ -7,12 +7,16 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 BUCKETS = 8
 """How many hash slots the tasks are spread over; the first digit of an id names its bucket."""
 
 TASK_ID = re.compile(r"[0-7][0-9a-f]{32}", re.ASCII)
 """An id: its bucket, then 128 random bits in hexadecimal. Safe in an HTTP header."""
+
+INTERNAL_ERROR = -32603
+"""The JSON-RPC code of a task that failed for no fault of its caller."""
 
 INPUT_KEY = re.compile(r"[A-Za-z0-9_.\-#]{1,128}", re.ASCII)
 """An input key as it stands on the wire and in the store's space-separated lists."""
@@ -54,6 +58,11 @@ class Verdict(StrEnum):
     """The input's own time limit passed without an answer."""
 
 
+@lru_cache(maxsize=4096)
+def _owner_key(tenant: str, principal: str) -> str:
+    return json.dumps([tenant, principal], ensure_ascii=False, separators=(",", ":"))
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
     """Whom a task belongs to. Part of every look-up; two owners never see each other's tasks."""
@@ -64,7 +73,7 @@ class Owner:
     @property
     def key(self) -> str:
         """The owner as one string that no other owner can produce."""
-        return json.dumps([self.tenant, self.principal], ensure_ascii=False, separators=(",", ":"))
+        return _owner_key(self.tenant, self.principal)
 
     @classmethod
     def from_key(cls, key: str) -> "Owner":
@@ -148,6 +157,11 @@ def new_task_id(call: str = "") -> str:
     return f"{bucket}{secrets.token_hex(16)}"
 
 
+def new_run_id(process: str) -> str:
+    """A fresh id for a run in this process, by which a watcher over processes recognises it."""
+    return f"{process}-{secrets.token_hex(8)}"
+
+
 @dataclass(frozen=True, slots=True)
 class TaskError:
     """The JSON-RPC error of a failed task."""
@@ -203,6 +217,8 @@ class Refusal(StrEnum):
     """Another run holds the lease, or held it when it died: the sweeper decides about dead leases."""
     PARKED = "parked"
     """The task waits for inputs."""
+    DELEGATED = "delegated"
+    """The work is with somebody else's worker."""
     TERMINAL = "terminal"
     """The task has ended."""
     GONE = "gone"
@@ -265,6 +281,22 @@ class DueKind(StrEnum):
     PURGE = "purge"
     NOTHING = "nothing"
     """Another process has seen to it in the meantime."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a watcher of a delegated task is told."""
+
+    tool: str
+    """Empty when the record is gone."""
+    age_ms: int = 0
+    """How long ago the work was delegated."""
+    is_cancelled: bool = False
+    """Somebody asked for the end of the task."""
+    has_ended: bool = False
+    """The task ended while its work went on: it was cancelled, or expired. Nobody looks again."""
+    note: bytes = b""
+    """What the last look left."""
 
 
 @dataclass(frozen=True, slots=True)

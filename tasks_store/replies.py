@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tasks_store.model import Claim, Given, NextRun, Owner, Status, Task, TaskError, Verdict
+from tasks_store.vault import Vault
 
 
-def task_of(task_id: str, fields: Sequence[Any]) -> Task:
+def task_of(task_id: str, fields: Sequence[Any], vault: Vault) -> Task:
     """The task that `get.lua` found."""
     tool, status, created, updated, ttl, poll, message, result, code, why, data, *requests = fields
     return Task(
@@ -18,13 +19,15 @@ def task_of(task_id: str, fields: Sequence[Any]) -> Task:
         ttl_ms=int(ttl),
         poll_interval_ms=int(poll),
         message=message.decode(),
-        input_requests={key.decode(): request for key, request in _pairs(requests)},
-        result=result or None,
-        error=TaskError(int(code), why.decode(), data or None) if code else None,
+        input_requests={
+            key.decode(): vault.open(task_id, f"request:{key.decode()}", request) for key, request in _pairs(requests)
+        },
+        result=vault.open(task_id, "result", result) or None,
+        error=TaskError(int(code), why.decode(), vault.open(task_id, "error_data", data) or None) if code else None,
     )
 
 
-def claim_of(task_id: str, run_id: str, fields: Sequence[Any]) -> Claim:
+def claim_of(task_id: str, run_id: str, fields: Sequence[Any], vault: Vault) -> Claim:
     """The claim that `claim.lua` granted."""
     number, owner, tool, arguments, capabilities, trace, created, expires, steps, inputs = fields
     return Claim(
@@ -33,13 +36,13 @@ def claim_of(task_id: str, run_id: str, fields: Sequence[Any]) -> Claim:
         run_number=int(number),
         tool=tool.decode(),
         owner=Owner.from_key(owner.decode()),
-        arguments=arguments,
+        arguments=vault.open(task_id, "arguments", arguments),
         capabilities=capabilities,
         trace=trace,
         created_ms=int(created),
         expires_ms=int(expires),
-        steps={key.decode(): result for key, result in _pairs(steps)},
-        inputs=_inputs(inputs),
+        steps={key.decode(): vault.open(task_id, f"step:{key.decode()}", result) for key, result in _pairs(steps)},
+        inputs=_inputs(task_id, inputs, vault),
     )
 
 
@@ -60,7 +63,7 @@ def _pairs(flat: Sequence[bytes]) -> Iterable[tuple[bytes, bytes]]:
     return zip(flat[::2], flat[1::2], strict=True)
 
 
-def _inputs(flat: Sequence[bytes]) -> dict[str, Given]:
+def _inputs(task_id: str, flat: Sequence[bytes], vault: Vault) -> dict[str, Given]:
     """The inputs hash, field by field, as one `Given` per input key."""
     parts: dict[str, dict[str, bytes]] = {}
     for name, value in _pairs(flat):
@@ -68,8 +71,8 @@ def _inputs(flat: Sequence[bytes]) -> dict[str, Given]:
         parts.setdefault(key, {})[part] = value
     return {
         key: Given(
-            request=part["request"],
-            answer=part.get("answer"),
+            request=vault.open(task_id, f"request:{key}", part["request"]),
+            answer=vault.open(task_id, f"answer:{key}", part["answer"]) if "answer" in part else None,
             verdict=Verdict(part.get("verdict", b"").decode()),
             why=part.get("why", b"").decode(),
             validator=part.get("validator", b"").decode(),

@@ -35,18 +35,17 @@ class Script:
         Raises:
             TypeError: a name is missing, or unknown to the script.
         """
-        expected = {*self.args, *([self.rest] if self.rest else [])}
-        if set(args) != expected or set(keys) != set(self.keys):
+        expected = (*self.args, self.rest) if self.rest else self.args
+        if args.keys() != set(expected) or keys.keys() != set(self.keys):
             takes = f"{self.name}.lua takes keys {sorted(self.keys)} and {sorted(expected)}"
             raise TypeError(f"{takes}, not {sorted(keys)} and {sorted(args)}")
         values: list[Value] = []
-        for name in (*self.args, *([self.rest] if self.rest else [])):
+        for name in expected:
             value = args[name]
-            if name == self.rest:
-                assert isinstance(value, list)
+            if isinstance(value, list):
+                assert name == self.rest
                 values.extend(value)
             else:
-                assert not isinstance(value, list)
                 values.append(value)
         return [keys[name] for name in self.keys], values
 

@@ -1,16 +1,18 @@
 """Sends scripts to Redis, and waits for the disk where that is asked for."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any, Final
 
 from redis.exceptions import NoScriptError, RedisError
 
 from tasks_store.client import Client, Patience, connector, driver_errors_translated
 from tasks_store.errors import StoreUnavailable
+from tasks_store.lines import Lines
 from tasks_store.scripts import Argument, Script
 from tasks_store.settings import StoreSettings
+from tasks_store.vault import Vault
 
 PROMISES: Final = frozenset({"create", "answer"})
 """The scripts whose reply is a promise to a client: under `strict` they are on disk before it is given."""
@@ -20,21 +22,29 @@ CONFIRM_MS: Final = 1_000
 
 
 class Sender:
-    """The connections of one process, and how a script crosses them."""
+    """The connections of each process that uses this, and how a script crosses them."""
 
     def __init__(self, settings: StoreSettings, patience: Patience) -> None:
         self._connect = connector(settings, patience)
+        self._by_pid: dict[int, Lines] = {}
         self._is_strict = settings.durability == "strict"
+        self.vault = Vault(settings.encryption_keys)
 
-    @cached_property
-    def _redis(self) -> Client:
-        return self._connect()
+    @property
+    def _lines(self) -> Lines:
+        """This process's own connections; made when they are first used, so after every fork.
+
+        The parent's would not do: a lock that another thread of the parent held at the fork is never released in the
+        child.
+        """
+        pid = os.getpid()
+        return self._by_pid.get(pid) or self._by_pid.setdefault(pid, Lines(self._connect()))
 
     @contextmanager
     def client(self) -> Iterator[Client]:
         """The driver's client; its errors leave the block as this folder's."""
         with driver_errors_translated():
-            yield self._redis
+            yield self._lines.client
 
     def send(self, one: Script, named: Mapping[str, str], **args: Argument) -> list[Any]:
         """The script's reply.
@@ -48,9 +58,9 @@ class Sender:
                 if self._is_strict and one.name in PROMISES:
                     reply = self._confirmed("EVALSHA", one.sha, len(ordered), *ordered, *values)
                 else:
-                    reply = self._redis.evalsha(one.sha, len(ordered), *ordered, *values)
+                    reply = self._lines.execute("EVALSHA", one.sha, len(ordered), *ordered, *values)
             except NoScriptError:
-                reply = self._redis.eval(one.text, len(ordered), *ordered, *values)
+                reply = self._lines.execute("EVAL", one.text, len(ordered), *ordered, *values)
                 if self._is_strict and one.name in PROMISES:
                     # Safe to send twice: now that the server knows the script, the repeat is confirmed.
                     reply = self._confirmed("EVALSHA", one.sha, len(ordered), *ordered, *values)
@@ -58,13 +68,13 @@ class Sender:
         return reply
 
     def close(self) -> None:
-        """The connections are closed."""
-        if "_redis" in self.__dict__:  # the client is made when it is first used
-            self._redis.close()
+        """The connections of this process are closed."""
+        if (lines := self._by_pid.pop(os.getpid(), None)) is not None:
+            lines.close()
 
     def _confirmed(self, *command: Any) -> Any:
         """The reply, once the write is in the server's append-only file. Source: Redis, WAITAOF."""
-        pipeline = self._redis.pipeline(transaction=False)
+        pipeline = self._lines.client.pipeline(transaction=False)
         pipeline.execute_command(*command)
         pipeline.execute_command("WAITAOF", 1, 0, CONFIRM_MS)
         reply, confirmed = pipeline.execute(raise_on_error=False)

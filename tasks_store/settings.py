@@ -1,10 +1,16 @@
 """What this folder needs to know of its surroundings."""
 
+from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 from environs import Env, EnvValidationError
+from marshmallow import ValidationError
 from marshmallow.validate import OneOf, Range
+
+KEY_BYTES: Final = 32
+"""The length of an encryption key."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,9 @@ class StoreSettings:
     acknowledgement of an answer leave only after the server confirmed that they are on its disk."""
     unfit_store: str = "refuse"
     """`COATCHECK_UNFIT_STORE`: `refuse` to start, or `warn`, when the server could lose records (see docs)."""
+    encryption_keys: tuple[bytes, ...] = field(default=(), repr=False)
+    """`COATCHECK_ENCRYPTION_KEYS`: seal arguments, inputs, steps and results before they are stored; 32 bytes in base64
+    each, comma-separated. The first seals, all open, so that a new one is put in front."""
     faults: str = ""
     """`COATCHECK_FAULTS`: where to fail on purpose, for tests of recovery; see `tasks_store.faults`."""
 
@@ -51,6 +60,7 @@ class StoreSettings:
                 default.unfit_store,
                 validate=OneOf(["refuse", "warn"], error="must be refuse or warn"),
             ),
+            encryption_keys=_encryption_keys(env),
             faults=env.str("COATCHECK_FAULTS", default.faults),
             redis_tls_verify=env.bool("COATCHECK_REDIS_TLS_VERIFY", default.redis_tls_verify),
             redis_ca_file=env.str("COATCHECK_REDIS_CA_FILE", None),
@@ -65,6 +75,27 @@ class StoreSettings:
     def outage_ms(self) -> int:
         """A silence of all workers that is longer than this counts as an outage of the store, in which leases died."""
         return self.lease_ms // 2
+
+
+def _encryption_keys(env: Env) -> tuple[bytes, ...]:
+    """The keys; a fault never shows one."""
+    texts: list[str] = env.list("COATCHECK_ENCRYPTION_KEYS", [], validate=_check_keys) or []
+    return tuple(key for key in map(_key_of, texts) if key is not None)
+
+
+def _check_keys(texts: list[str]) -> None:
+    if None in map(_key_of, texts):
+        raise ValidationError(
+            f"must list keys of {KEY_BYTES} bytes in base64, such as `openssl rand -base64 32` prints"
+        )
+
+
+def _key_of(text: str) -> bytes | None:
+    try:
+        key = b64decode(text.strip(), altchars=b"-_" if set(text) & set("-_") else None, validate=True)
+    except ValueError:
+        return None
+    return key if len(key) == KEY_BYTES else None
 
 
 def fault_lines(fault: EnvValidationError) -> str:

@@ -2,13 +2,16 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from tasks_store import keys
 from tasks_store.client import Patience
+from tasks_store.delegations import Delegations
 from tasks_store.errors import CallConflict, RunSuperseded, TaskNotFound
 from tasks_store.keys import TaskKeys
 from tasks_store.model import (
+    INTERNAL_ERROR,
     Answered,
     Asked,
     Cancellation,
@@ -26,13 +29,12 @@ from tasks_store.model import (
     Verdict,
     new_task_id,
 )
+from tasks_store.quota import Quota
 from tasks_store.replies import claim_of, next_run_of, task_of, words_of
 from tasks_store.scripts import Argument, Script, script
 from tasks_store.sender import Sender
 from tasks_store.settings import StoreSettings
-
-INTERNAL_ERROR = -32603
-"""The JSON-RPC code of a task that failed for no fault of its caller."""
+from tasks_store.statistics import Statistics
 
 RESEND_MOST_MS = 600_000
 """The longest pause between two sendings of one queued task's message."""
@@ -40,8 +42,8 @@ RESEND_MOST_MS = 600_000
 WORKER_SEEN_MS = 15_000
 """How recently a worker must have been seen to count as alive."""
 
-OUTAGE_MS = 5_000
-"""A silence of all workers that is longer than this counts as an outage of the store."""
+RETURN_MS = 5_000
+"""How long a living run may take to renew its lease after an outage: the timeouts and pauses of a worker's client."""
 
 QUEUED = "Waiting for a worker"
 RUNNING = "Running"
@@ -62,6 +64,10 @@ class TaskStore:
     def __init__(self, settings: StoreSettings, patience: Patience) -> None:
         self.settings = settings
         self._sender = Sender(settings, patience)
+        self._vault = self._sender.vault
+        self.quota = Quota(self._sender)
+        self.delegations = Delegations(self._sender, settings.keep_ms)
+        self.statistics = Statistics(self._sender)
 
     # The owner's side.
 
@@ -75,13 +81,14 @@ class TaskStore:
         """
         task_id = task_id or new_task_id(new.call)
         k = TaskKeys.of(task_id)
+        seal = partial(self._vault.seal, task_id)
         code, *rest = self._send(
             script("create"),
             {"task": k.task, "inputs": k.inputs, "due": k.due, "call": keys.call_key(task_id, new.call)},
             id=task_id,
             owner=new.owner.key,
             tool=new.tool,
-            arguments=new.arguments,
+            arguments=seal("arguments", new.arguments),
             capabilities=new.capabilities,
             trace=new.trace,
             ttl=new.ttl_ms,
@@ -91,7 +98,11 @@ class TaskStore:
             call_sha=new.call,
             fingerprint=new.fingerprint if new.call else "",
             message=QUEUED,
-            answers=[part for key, (request, answer) in new.answers.items() for part in (key, request, answer)],
+            answers=[
+                part
+                for key, (request, answer) in new.answers.items()
+                for part in (key, seal(f"request:{key}", request), seal(f"answer:{key}", answer))
+            ],
         )
         if code == b"CONFLICT":
             raise CallConflict(rest[0].decode())
@@ -113,7 +124,7 @@ class TaskStore:
         reply = self._send(script("get"), {"task": k.task, "inputs": k.inputs}, owner=owner.key)
         if reply[0] == b"NOT_FOUND":
             raise TaskNotFound(task_id)
-        return task_of(task_id, reply[1:])
+        return task_of(task_id, reply[1:], self._vault)
 
     def answer(self, owner: Owner, task_id: str, answers: Mapping[str, bytes]) -> Answered:
         """The answers to outstanding inputs are durable; the rest is ignored. The first answer to a key stands.
@@ -129,7 +140,12 @@ class TaskStore:
             owner=owner.key,
             resend=self.settings.resend_ms,
             message=RESUMED,
-            answers=[part for pair in answers.items() if pair[0].isascii() for part in pair],  # as all keys are
+            answers=[
+                part
+                for key, answer in answers.items()
+                if key.isascii()  # as all keys are
+                for part in (key, self._vault.seal(k.id, f"answer:{key}", answer))
+            ],
         )
         if code == b"NOT_FOUND":
             raise TaskNotFound(task_id)
@@ -149,7 +165,7 @@ class TaskStore:
         k = TaskKeys.of(task_id)
         code, *following = self._send(
             script("cancel"),
-            _all(k),
+            {**_all(k), "watched": k.watched},
             id=k.id,
             owner=owner.key,
             grace=self.settings.cancel_grace_ms,
@@ -174,7 +190,7 @@ class TaskStore:
         )
         if code != b"CLAIMED":
             return Refusal(code.decode().lower())
-        return claim_of(task_id, run_id, rest)
+        return claim_of(task_id, run_id, rest, self._vault)
 
     def renew(self, task_id: str, run_id: str) -> bool:
         """The lease is extended; True when somebody asked to cancel the task."""
@@ -210,7 +226,7 @@ class TaskStore:
             {"task": k.task, "steps": k.steps, "due": k.due},
             lease_ms=self.settings.lease_ms,
             step=step,
-            result=result,
+            result=self._vault.seal(task_id, f"step:{step}", result),
         )
 
     def park(self, task_id: str, run_id: str, asked: Sequence[Asked]) -> bool:
@@ -226,7 +242,16 @@ class TaskStore:
             id=task_id,
             run_id=run_id,
             message=PARKED,
-            asked=[part for one in asked for part in (one.input_key, one.request, one.validator, one.time_limit_ms)],
+            asked=[
+                part
+                for one in asked
+                for part in (
+                    one.input_key,
+                    self._vault.seal(task_id, f"request:{one.input_key}", one.request),
+                    one.validator,
+                    one.time_limit_ms,
+                )
+            ],
         )
         if code == b"SUPERSEDED":
             raise RunSuperseded(task_id, run_id)
@@ -253,16 +278,16 @@ class TaskStore:
             keep=self.settings.keep_ms,
             status=status.value,
             message=message,
-            result=result,
+            result=self._vault.seal(task_id, "result", result),
             error_code=error.code if error else "",
             error_message=error.message if error else "",
-            error_data=(error.data or b"") if error else b"",
+            error_data=self._vault.seal(task_id, "error_data", error.data or b"") if error else b"",
         )
         if code == b"SUPERSEDED":
             raise RunSuperseded(task_id, run_id)
         return Status(rest[0].decode())
 
-    def release(self, task_id: str, run_id: str) -> NextRun | None:
+    def release(self, task_id: str, run_id: str, message: str = RELEASED) -> NextRun | None:
         """The run is handed back and the next one due. None when a cancel came first: the run has to end."""
         k = TaskKeys.of(task_id)
         code, *following = self._send(
@@ -271,30 +296,42 @@ class TaskStore:
             id=task_id,
             run_id=run_id,
             resend=self.settings.resend_ms,
-            message=RELEASED,
+            message=message,
         )
         if code == b"SUPERSEDED":
             raise RunSuperseded(task_id, run_id)
         return next_run_of(task_id, following)
 
-    # The side of the process that watches over runs, and knows them by number.
+    # The side of whoever watches over processes. Runs of other processes are left alone.
 
-    def abandon(self, task_id: str, run_number: int) -> None:
+    def abandon(self, task_id: str, process: str) -> None:
         """The lease of a run whose process is known to be gone is dead now; `recover` may judge it at once."""
         k = TaskKeys.of(task_id)
-        self._send(script("abandon"), {"task": k.task, "due": k.due}, id=task_id, run_number=run_number)
+        self._send(script("abandon"), {"task": k.task, "due": k.due}, id=task_id, process=process)
 
-    def abort(self, task_id: str, run_number: int, message: str) -> None:
+    def abort(self, task_id: str, process: str, message: str) -> None:
         """The task is failed, because its run was killed for a reason that another run would meet again."""
         self._send(
             script("abort"),
             _all(TaskKeys.of(task_id)),
             id=task_id,
-            run_number=run_number,
+            process=process,
             keep=self.settings.keep_ms,
             code=INTERNAL_ERROR,
             message=message,
         )
+
+    def revoke(self, task_id: str, run_number: int) -> bool:
+        """The task is cancelled, if this is its run, because the message that starts it was revoked. Else False."""
+        (code,) = self._send(
+            script("revoke"),
+            _all(TaskKeys.of(task_id)),
+            id=task_id,
+            number=run_number,
+            keep=self.settings.keep_ms,
+            message=CANCELLED,
+        )
+        return bool(code == b"REVOKED")
 
     # The side of the resume chord.
 
@@ -306,7 +343,11 @@ class TaskStore:
         request, answer, verdict, validator = values
         if not request or not answer or verdict:
             return None
-        return Given(request, answer, Verdict.UNCHECKED, "", (validator or b"").decode())
+        return Given(
+            self._vault.open(task_id, f"request:{input_key}", request),
+            self._vault.open(task_id, f"answer:{input_key}", answer),
+            validator=(validator or b"").decode(),
+        )
 
     def accept(self, task_id: str, input_key: str, verdict: Verdict, why: str = "") -> bool:
         """The verdict on an answer is durable; the first one stands. False when the task or the answer is gone."""
@@ -391,8 +432,8 @@ class TaskStore:
             script("beat"),
             {"workers": keys.WORKERS, "hold": keys.HOLD},
             worker=worker,
-            gap=OUTAGE_MS,
-            lease_ms=self.settings.lease_ms,
+            gap=self.settings.outage_ms,
+            hold_ms=RETURN_MS,
         )
         return bool(reply[1])
 
@@ -416,6 +457,12 @@ class TaskStore:
         """The store answers."""
         with self._sender.client() as client:
             client.ping()
+
+    def now_ms(self) -> int:
+        """The clock of the store, which all deadlines are told by."""
+        with self._sender.client() as client:
+            seconds, microseconds = client.time()
+        return int(seconds) * 1000 + int(microseconds) // 1000
 
     def secret(self) -> bytes:
         """The secret that all processes of this deployment share; made by the first that asks."""

@@ -3,6 +3,7 @@
 from workers.content import Audio, EmbeddedResource, Image, ResourceLink, Text, ToolResult
 from workers.context import Context
 from workers.errors import Cancelled, MissingCapability, ProtocolError, ToolError
+from workers.expose import expose
 from workers.headers import Header
 from workers.inputs import Answer, Elicit, ElicitURL, Roots, Sample
 from workers.tool import tool
@@ -25,5 +26,6 @@ __all__ = [
     "Text",
     "ToolError",
     "ToolResult",
+    "expose",
     "tool",
 ]

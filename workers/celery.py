@@ -12,14 +12,23 @@ from celery import signals
 from environs import Env, EnvValidationError
 
 from tasks_store import Patience, StoreSettings, TaskStore, UnfitStore, arm, fault_lines, refuse_unfit_store
+from workers.catalogue import load_catalogue
 from workers.celery_app import create_celery
 from workers.celery_tasks import register
-from workers.lease import Drain, LeaseKeeper
+from workers.drain import Drain, SigtermHeeded
+from workers.exposed.cluster import Cluster
+from workers.exposed.handover import Handover
+from workers.exposed.watcher import Watcher
+from workers.flower_guard import guard_flower
+from workers.lease import LeaseKeeper
+from workers.measures import Measures
+from workers.reaper import Reaper
+from workers.requests import cancel_run, in_background
 from workers.runner import Runner
 from workers.settings import WorkerSettings
 from workers.signatures import Dispatcher
 from workers.sweeper import Sweeper
-from workers.tool import CELERY_PREFIX, Catalogue
+from workers.tool import CELERY_PREFIX
 
 logger = logging.getLogger(__name__)
 
@@ -32,13 +41,26 @@ except EnvValidationError as fault:
     sys.exit(f"coatcheck cannot start:\n{fault_lines(fault)}")
 arm(store_settings.faults)
 
-catalogue = Catalogue.load(settings.tools)
+catalogue = load_catalogue(settings)
 app = create_celery(settings, store_settings)
 store = TaskStore(store_settings, Patience.WORKER)
 drain = Drain()
-dispatcher = Dispatcher.within(app, settings.queue, catalogue)
-runner = Runner(store, LeaseKeeper(store, drain), settings, dispatcher.send_run)
+dispatcher = Dispatcher(settings, store_settings, catalogue)
+cluster = Cluster(settings, store_settings)
+measures = Measures(store.statistics.add)
+runner = Runner(store, LeaseKeeper(store, drain), settings, dispatcher.send_run, Handover(store, cluster), measures)
 register(app, catalogue, runner)
+app.steps["worker"].add(Reaper)
+
+sigterm = SigtermHeeded(drain)
+signals.worker_process_init.connect(sigterm.born)
+signals.task_prerun.connect(sigterm.begin)
+
+
+@signals.worker_process_shutdown.connect
+def close_measures(**_: Any) -> None:
+    """A pool process that ends in good order leaves none of its counts behind."""
+    measures.close()
 
 
 @signals.worker_init.connect
@@ -50,18 +72,40 @@ def check_store(**_: Any) -> None:
         sys.exit(f"coatcheck cannot start:\n{fault}")
 
 
+@signals.import_modules.connect(sender=app)
+def guard(**_: Any) -> None:
+    """Flower sends this once it has read its options, before it listens."""
+    guard_flower(may_be_open=settings.allow_open_flower)
+
+
 @signals.worker_ready.connect
 def start_sweeper(sender: Any, **_: Any) -> None:
     """The worker sweeps, or stands by to, for as long as it lives."""
-    Sweeper(store, sender.hostname, dispatcher.send_run).start()
+    Sweeper(store, sender.hostname, dispatcher, measures).start()
+
+
+@signals.worker_ready.connect
+def start_watcher(**_: Any) -> None:
+    """The worker looks after the tasks that others work on, if there can be any."""
+    if any(tool.exposed for tool in catalogue):
+        Watcher(store, cluster, catalogue, settings, measures).start()
 
 
 @signals.worker_shutting_down.connect
-def hand_back(**_: Any) -> None:
+def hand_back(how: str, **_: Any) -> None:
     """Short jobs get time to finish; the others stop at their next checkpoint then, and go on elsewhere."""
+    if how != "Warm":
+        return
+    drain.stop()
     grace = threading.Timer(settings.shutdown_grace_ms / 1000, drain.start)
     grace.daemon = True
     grace.start()
+
+
+@signals.task_revoked.connect
+def cancel_revoked(request: Any, **_: Any) -> None:
+    """A task whose message was revoked by an operator, in Flower for one, is cancelled."""
+    in_background(cancel_run, store, str(request.id))
 
 
 @signals.task_unknown.connect

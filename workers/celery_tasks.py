@@ -28,7 +28,7 @@ def register(app: Celery, catalogue: Catalogue, runner: Runner) -> None:
 
 def _register_tool(app: Celery, tool: Tool, runner: Runner, request: type[RunRequest]) -> None:
     limits: dict[str, float] = {}
-    if tool.time_limit_ms is not None:
+    if tool.time_limit_ms is not None and tool.exposed is None:
         soft = tool.time_limit_ms / 1000
         limits = {"soft_time_limit": soft, "time_limit": soft + HARD_LIMIT_GRACE_SECONDS}
 

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import orjson
 
-from tasks_store import INPUT_KEY, Asked, Claim, Given, Owner, Point, RunSuperseded, TaskStore, Verdict, reach
-from workers.errors import Cancelled, InvalidRequest, MissingCapability, Parked, ProtocolError, StepRepeated, Superseded
+from tasks_store import INPUT_KEY, Asked, Claim, Given, Owner, Point, TaskStore, Verdict, reach
+from workers.errors import Cancelled, InvalidRequest, MissingCapability, Parked, ProtocolError, StepRepeated
 from workers.inputs import Answer, InputRequest, load_validator, missing_capability
 from workers.lease import Lease
 from workers.steps import decode, encode
@@ -58,6 +58,12 @@ class Context:
     def owner(self) -> Owner:
         """Tenant and principal that the task belongs to."""
         return self._claim.owner
+
+    @property
+    def trace(self) -> dict[str, str]:
+        """The caller's W3C trace context: `traceparent`, `tracestate`, `baggage`, as far as the call carried them."""
+        trace: dict[str, str] = orjson.loads(self._claim.trace or b"{}")
+        return trace
 
     def check_cancelled(self) -> None:
         """The run may go on; to be called in loops that do nothing else with the context."""
@@ -157,7 +163,7 @@ class Context:
         if given.verdict is not Verdict.UNCHECKED or not given.answer:
             return given.verdict, given.why
         verdict, why = judge(given)
-        self._store.accept(self.task_id, input_key, verdict, why)
+        self._lease.write(lambda: self._store.accept(self.task_id, input_key, verdict, why))
         return verdict, why
 
     def _answer(self, request: InputRequest, given: Given) -> Answer:
@@ -178,18 +184,12 @@ class Context:
         return Asked(input_key, orjson.dumps(wire), request.validator_ref, request.time_limit_ms or 0)
 
     def _park(self, missing: list[Asked]) -> None:
-        try:
-            if not self._store.park(self.task_id, self._lease.run_id, missing):
-                raise Cancelled
-        except RunSuperseded:
-            raise Superseded from None
+        if not self._lease.write(lambda: self._store.park(self.task_id, self._lease.run_id, missing)):
+            raise Cancelled
         raise Parked(tuple(one.input_key for one in missing))
 
     def _write(self, write: Callable[[], bool]) -> None:
-        try:
-            self._lease.heard(write())
-        except RunSuperseded:
-            self._lease.is_superseded = True
+        self._lease.heard(self._lease.write(write))
         self._lease.check()
 
 

@@ -5,6 +5,7 @@ Messages are safe to put on the wire: they name places and reasons, never the va
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -50,6 +51,15 @@ class ToolModuleError(WorkersError):
     def __init__(self, module: str, why: str) -> None:
         super().__init__(f"tool module {module!r}: {why}")
         self.module = module
+        self.why = why
+
+
+class ToolFileError(WorkersError):
+    """The file of exposed Celery tasks cannot be understood."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{path}: {why}")
+        self.path = path
         self.why = why
 
 
@@ -129,6 +139,10 @@ class BrokerUnavailable(WorkersError):
     """The broker did not take a message; the record says what is due, and the sweeper sends it later."""
 
 
+class ResultsUnavailable(WorkersError):
+    """The result backend of another application did not answer; nothing is known of its tasks for now."""
+
+
 class InterruptRun(BaseException):
     """The run ends here, between two lines of the author's code.
 
@@ -151,5 +165,19 @@ class Parked(InterruptRun):
         super().__init__(", ".join(input_keys))
 
 
+class Delegated(InterruptRun):
+    """The work is with another application's worker; the run has nothing more to do."""
+
+
+class NotDelegated(InterruptRun):
+    """The other application's broker does not answer: the run gives its lease back, and a later one tries again."""
+
+
 class HandedBack(InterruptRun):
     """The worker is shutting down: the run gives its lease back, so that another worker starts the next."""
+
+
+def places_of(error: BaseException) -> str:
+    """The calls that led to an exception, on one line and without a value: its own words may quote one."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return " > ".join(f"{frame.name} ({frame.filename.rpartition('/')[2]}:{frame.lineno})" for frame in frames)

@@ -1,17 +1,20 @@
 """Keeps the leases of the runs in this process alive, and brings back what the store and the worker have to say."""
 
 import logging
-import mmap
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from tasks_store import Claim, RunSuperseded, StoreUnavailable, TaskStore
+from workers.drain import Drain
 from workers.errors import Cancelled, HandedBack, Superseded
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 RENEWALS_PER_LEASE = 5
 """How often a lease is renewed before it would end; a cancel is heard of at the latest with the next renewal."""
@@ -19,21 +22,8 @@ RENEWALS_PER_LEASE = 5
 POLL_SECONDS = 0.5
 """How often the keeper looks whether a lease is due."""
 
-
-class Drain:
-    """Tells every process of a worker that it shuts down, by one byte that pool processes inherit at the fork."""
-
-    def __init__(self) -> None:
-        self._shared = mmap.mmap(-1, 1)
-
-    def start(self) -> None:
-        """Every run of this worker is handed back at its next checkpoint."""
-        self._shared[0] = 1
-
-    @property
-    def is_draining(self) -> bool:
-        """True once the worker wants its runs back."""
-        return self._shared[0] == 1
+AWAY_SECONDS = 0.5
+"""The pause before a write is tried again while the store is away."""
 
 
 class Lease:
@@ -65,6 +55,28 @@ class Lease:
         if self._drain.is_draining:
             raise HandedBack
 
+    def write(self, write: Callable[[], T]) -> T:
+        """What a write of this run answered, however long the store was away before.
+
+        Nobody can take the task over while the store is away, and what the run has done is worth more than its place in
+        the pool. An author's code never sees the store's errors, so it cannot swallow them.
+
+        Raises:
+            Superseded: another run owns the task; the write was refused.
+            HandedBack: the worker shuts down before the store is back.
+        """
+        while True:
+            try:
+                return write()
+            except RunSuperseded:
+                self.is_superseded = True
+                raise Superseded from None
+            except StoreUnavailable as fault:
+                if self._drain.is_draining:
+                    raise HandedBack from fault
+                logger.warning("task %s: a write waits for the store: %s", self.task_id, fault)
+                time.sleep(AWAY_SECONDS)
+
 
 class LeaseKeeper:
     """Renews all leases of this process from one thread, which also works while a tool computes.
@@ -80,6 +92,7 @@ class LeaseKeeper:
         self._lock = threading.Lock()
         self._due: dict[Lease, float] = {}
         self._pid = 0
+        self._thread = threading.Thread()
 
     @contextmanager
     def keep(self, claim: Claim) -> Iterator[Lease]:
@@ -88,7 +101,9 @@ class LeaseKeeper:
         with self._lock:
             if self._pid != os.getpid():
                 self._pid, self._due = os.getpid(), {}
-                threading.Thread(target=self._run, name="coatcheck-leases", daemon=True).start()
+            if not self._thread.is_alive():  # the first lease of a process, since threads do not cross a fork
+                self._thread = threading.Thread(target=self._run, name="coatcheck-leases", daemon=True)
+                self._thread.start()
             self._due[lease] = time.monotonic() + self._every
         try:
             yield lease

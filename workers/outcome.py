@@ -20,6 +20,7 @@ from workers.errors import (
     StepTooLarge,
     ToolError,
     UnsendableValue,
+    places_of,
 )
 from workers.jsonable import jsonable
 from workers.results import completed, tool_error
@@ -74,9 +75,11 @@ def ending_of(tool: Tool, call: Callable[[], Any], settings: WorkerSettings, wha
         return _failed(INTERNAL_ERROR, TIME_LIMIT, None)
     except StoreError:
         raise
-    except (Exception, SystemExit, GeneratorExit) as error:
+    except (Exception, SystemExit, GeneratorExit, KeyboardInterrupt) as error:
         reference = secrets.token_hex(4)
-        logger.exception("%s: the tool raised %s [reference %s]", what, type(error).__name__, reference)
+        is_whole = settings.log_exceptions == "whole"
+        raised = f"{type(error).__name__} [reference {reference}] at {places_of(error)}"
+        logger.error("%s: the tool raised %s", what, raised, exc_info=is_whole)
         return _refused(f"The tool {tool.name} failed unexpectedly. Reference: {reference}", settings)
 
 

@@ -1,13 +1,14 @@
 """What the main process of a worker does when the process of a run is killed: the record hears of it at once."""
 
 import logging
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from billiard.exceptions import Terminated, WorkerLostError
 from celery.worker.request import Request
 
-from tasks_store import StoreUnavailable
+from tasks_store import StoreUnavailable, TaskStore
 from workers.runner import Runner
 
 logger = logging.getLogger(__name__)
@@ -29,18 +30,36 @@ class RunRequest(Request):
             self._tell(self.runner.killed_at_limit)
 
     def on_failure(self, exc_info: Any, send_failed_event: bool = True, return_ok: bool = False) -> Any:
-        """A run whose process is gone is judged now, not when its lease ends."""
+        """A run whose process is gone is judged now, not when its lease ends. An operator may have ended it."""
         fault = exc_info.exception
-        if isinstance(getattr(fault, "exc", fault), WorkerLostError | Terminated):
-            self._tell(self.runner.lost)
+        match getattr(fault, "exc", fault):
+            case WorkerLostError():
+                self._tell(self.runner.lost)
+            case Terminated():
+                in_background(cancel_run, self.runner.store, str(self.id))
         return super().on_failure(exc_info, send_failed_event, return_ok)
 
     def _tell(self, judge: Callable[[str, int], None]) -> None:
-        task_id, _, number = str(self.id).partition(".")
-        try:
-            judge(task_id, int(number))
-        except (StoreUnavailable, ValueError) as fault:
-            logger.warning("task %s: the lease has to end by itself: %s", task_id, fault)
+        in_background(judge, str(self.id).partition(".")[0], self.worker_pid)
+
+
+def cancel_run(store: TaskStore, message_id: str) -> None:
+    """The task whose run this message starts, or started, is cancelled."""
+    task_id, _, number = message_id.partition(".")
+    if number.isdecimal():
+        store.revoke(task_id, int(number))
+
+
+def in_background(write: Callable[..., object], *args: Any) -> None:
+    """The record hears of it from a thread: the store may be away, and the worker has to go on."""
+    threading.Thread(target=_attempt, args=(write, *args), name="coatcheck-judge").start()
+
+
+def _attempt(write: Callable[..., object], *args: Any) -> None:
+    try:
+        write(*args)
+    except StoreUnavailable as fault:
+        logger.warning("left to the sweeper: %s", fault)
 
 
 def requests_of(runner: Runner) -> type[RunRequest]:

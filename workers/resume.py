@@ -4,6 +4,7 @@ import logging
 
 from tasks_store import Point, TaskStore, reach
 from workers.context import judge
+from workers.errors import places_of
 
 logger = logging.getLogger(__name__)
 
@@ -20,8 +21,10 @@ def accept(store: TaskStore, task_id: str, input_key: str) -> str:
             return f"{input_key}: nothing to judge"
         verdict, why = judge(given)
         store.accept(task_id, input_key, verdict, why)
-    except Exception as fault:
-        logger.exception("task %s: the answer to %s could not be judged: %s", task_id, input_key, type(fault).__name__)
+    except Exception as fault:  # noqa: BLE001 - a header that raises would fail the chord's body
+        # Not in the exception's own words: a validator's may quote the answer.
+        why = f"{type(fault).__name__} at {places_of(fault)}"
+        logger.error("task %s: the answer to %s could not be judged: %s", task_id, input_key, why)
         return f"{input_key}: left to the run"
     reach(Point.ACCEPTED)
     return f"{input_key}: {verdict}"

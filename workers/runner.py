@@ -1,108 +1,160 @@
 """One run of a job: claim, call the tool's function, then finish, park or hand back."""
 
+import json
 import logging
+import os
 import secrets
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
-import orjson
-
-from tasks_store import Claim, NextRun, Point, Refusal, RunSuperseded, Status, TaskError, TaskStore, reach
+from tasks_store import Claim, NextRun, Point, Refusal, Status, TaskError, TaskStore, new_run_id, reach
 from workers.context import Context
-from workers.errors import Cancelled, HandedBack, Parked, Superseded
-from workers.lease import LeaseKeeper
+from workers.errors import BrokerUnavailable, Cancelled, Delegated, HandedBack, NotDelegated, Parked, Superseded
+from workers.lease import Lease, LeaseKeeper
+from workers.measures import QUEUE_TIMES, RUN_TIMES, RUNS, Measures
 from workers.outcome import INTERNAL_ERROR, TIME_LIMIT, Ending, ending_of
 from workers.settings import WorkerSettings
 from workers.tool import Tool
 
 logger = logging.getLogger(__name__)
 
+AWAY = "The broker of this tool's worker does not answer; it is tried again"
+
 
 class Runner:
-    """Runs tools for tasks in this process."""
+    """Runs tools for tasks, in this process and in those that are forked from it."""
 
     def __init__(
-        self, store: TaskStore, keeper: LeaseKeeper, settings: WorkerSettings, send: Callable[[NextRun], None]
+        self,
+        store: TaskStore,
+        keeper: LeaseKeeper,
+        settings: WorkerSettings,
+        send: Callable[[NextRun], None],
+        hand_over: Callable[[Tool, Claim, Lease], NoReturn],
+        measures: Measures,
     ) -> None:
         self.store = store
         self._keeper = keeper
         self._settings = settings
         self._send = send
+        self._hand_over = hand_over
+        self._measures = measures
+        self._worker = secrets.token_hex(4)
+
+    def process(self, pid: int) -> str:
+        """What the ids of runs in this process of the worker begin with. Other machines have the same pids."""
+        return f"{self._worker}.{pid}"
 
     def run(self, tool: Tool, task_id: str) -> str:
         """The task is one run further, or nothing was to be done; in a word or two, for whoever looks on in Flower.
 
         A message that comes twice, late, or beside a live run does nothing.
         """
-        claim = self.store.claim(task_id, secrets.token_hex(8))
+        claim = self._claim(task_id)
         if isinstance(claim, Refusal):
             return f"nothing to run: {claim.value}"
         reach(Point.CLAIMED)
-        what = f"task {task_id} tool {tool.name} run {claim.run_number}"
-        try:
-            return self._run(tool, claim, what)
-        except (Superseded, RunSuperseded):
-            logger.warning("%s was superseded", what)
-            return "superseded"
-
-    def _run(self, tool: Tool, claim: Claim, what: str) -> str:
-        with self._keeper.keep(claim) as lease:
-            context = Context(claim, lease, self.store, self._settings.max_step_bytes)
-            try:
-                ending = ending_of(tool, lambda: _call(tool, claim, context), self._settings, what)
-            except Parked as parked:
-                reach(Point.PARKED)
-                logger.info("%s parked for %s", what, parked)
-                return f"parked: {parked}"
-            except Cancelled:
-                ending = Ending(Status.CANCELLED, "Cancelled")
-            except HandedBack:
-                return self._hand_back(claim, what)
-            return self._end(claim, ending, what)
+        begun = time.time()
+        if claim.run_number == 1:
+            self._measures.time(QUEUE_TIMES, tool.name, begun - claim.created_ms / 1000)
+        said = self._claimed(tool, claim)
+        self._measures.count(RUNS, tool.name, said.partition(":")[0])
+        self._measures.time(RUN_TIMES, tool.name, time.time() - begun)
+        return said
 
     def refuse(self, task_id: str, message: str) -> None:
         """A task whose tool this worker does not know is failed, if it is due to run."""
-        claim = self.store.claim(task_id, secrets.token_hex(8))
+        claim = self._claim(task_id)
         if not isinstance(claim, Refusal):
-            error = TaskError(INTERNAL_ERROR, message)
-            self._end(claim, Ending(Status.FAILED, message, error=error), f"task {task_id}")
+            ending = Ending(Status.FAILED, message, error=TaskError(INTERNAL_ERROR, message))
+            self._finish(task_id, claim.run_id, ending)
 
-    def lost(self, task_id: str, run_number: int) -> None:
+    def lost(self, task_id: str, pid: int) -> None:
         """A run whose process is gone is over: the next one is on its way, or the task has ended."""
-        self.store.abandon(task_id, run_number)
-        following = self.store.recover(task_id, held=False)
-        if following is not None:
-            self._send(following)
+        self.store.abandon(task_id, self.process(pid))
+        self._send_if_possible(self.store.recover(task_id, held=False))
 
-    def killed_at_limit(self, task_id: str, run_number: int) -> None:
+    def killed_at_limit(self, task_id: str, pid: int) -> None:
         """A run that was killed at its time limit has failed its task."""
-        self.store.abort(task_id, run_number, TIME_LIMIT)
+        self.store.abort(task_id, self.process(pid), TIME_LIMIT)
 
-    def _end(self, claim: Claim, ending: Ending, what: str) -> str:
+    def _claimed(self, tool: Tool, claim: Claim) -> str:
+        what = f"task {claim.task_id} tool {tool.name} run {claim.run_number}"
+        try:
+            with self._keeper.keep(claim) as lease:
+                return self._run(tool, claim, lease, what)
+        except Superseded:
+            logger.warning("%s was superseded", what)
+            return "superseded"
+        except HandedBack:
+            logger.warning("%s: the store is away and the worker shuts down; the lease ends by itself", what)
+            return "left to the sweeper"
+
+    def _claim(self, task_id: str) -> Claim | Refusal:
+        return self.store.claim(task_id, new_run_id(self.process(os.getpid())))
+
+    def _run(self, tool: Tool, claim: Claim, lease: Lease, what: str) -> str:
+        try:
+            ending = ending_of(tool, lambda: self._work(tool, claim, lease), self._settings, what)
+            return self._end(lease, ending, what)
+        except Parked as parked:
+            reach(Point.PARKED)
+            logger.info("%s parked for %s", what, parked)
+            return f"parked: {parked}"
+        except Cancelled:
+            return self._end(lease, Ending(Status.CANCELLED, "Cancelled"), what)
+        except Delegated as delegated:
+            logger.info("%s handed over as %s", what, delegated)
+            return f"handed over: {delegated}"
+        except NotDelegated:
+            return self._try_later(lease, what)
+        except HandedBack:
+            return self._hand_back(lease, what)
+
+    def _work(self, tool: Tool, claim: Claim, lease: Lease) -> Any:
+        """What the tool's function returned; an exposed tool has none, and its work goes elsewhere."""
+        if tool.exposed is not None:
+            self._hand_over(tool, claim, lease)
+        return _call(tool, claim, Context(claim, lease, self.store, self._settings.max_step_bytes))
+
+    def _end(self, lease: Lease, ending: Ending, what: str) -> str:
         reach(Point.ENDING)
-        status = self.store.finish(
-            claim.task_id,
-            claim.run_id,
-            ending.status,
-            message=ending.message,
-            result=ending.result,
-            error=ending.error,
-        )
+        status = lease.write(lambda: self._finish(lease.task_id, lease.run_id, ending))
         reach(Point.FINISHED)
         logger.info("%s %s", what, status)
         return status.value
 
-    def _hand_back(self, claim: Claim, what: str) -> str:
-        following = self.store.release(claim.task_id, claim.run_id)
+    def _finish(self, task_id: str, run_id: str, ending: Ending) -> Status:
+        return self.store.finish(
+            task_id, run_id, ending.status, message=ending.message, result=ending.result, error=ending.error
+        )
+
+    def _hand_back(self, lease: Lease, what: str) -> str:
+        following = lease.write(lambda: self.store.release(lease.task_id, lease.run_id))
         if following is None:
-            return self._end(claim, Ending(Status.CANCELLED, "Cancelled"), what)
-        self._send(following)
+            return self._end(lease, Ending(Status.CANCELLED, "Cancelled"), what)
+        self._send_if_possible(following)
         logger.info("%s handed back", what)
         return "handed back"
 
+    def _try_later(self, lease: Lease, what: str) -> str:
+        """The run is handed back, and the sweeper starts the next in a while."""
+        if lease.write(lambda: self.store.release(lease.task_id, lease.run_id, AWAY)) is None:
+            return self._end(lease, Ending(Status.CANCELLED, "Cancelled"), what)
+        return "left to the sweeper"
+
+    def _send_if_possible(self, following: NextRun | None) -> None:
+        if following is None:
+            return
+        try:
+            self._send(following)
+        except BrokerUnavailable as fault:
+            logger.warning("task %s: no message was sent, the sweeper will see to it: %s", following.task_id, fault)
+
 
 def _call(tool: Tool, claim: Claim, context: Context) -> Any:
-    arguments = tool.arguments.load(orjson.loads(claim.arguments))
+    arguments = tool.arguments.load(json.loads(claim.arguments))  # orjson makes floats of large integers
     if tool.takes_context:
         return tool.function(context, **arguments)
     return tool.function(**arguments)

@@ -1,10 +1,11 @@
 """What workers, and whoever sends work to them, need to know of their surroundings."""
 
+import json
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from environs import Env
-from marshmallow.validate import Range
+from marshmallow import ValidationError
+from marshmallow.validate import OneOf, Range
 
 from tasks_store import StoreSettings, milliseconds
 from workers.version import VERSION
@@ -17,11 +18,14 @@ class WorkerSettings:
     tools: tuple[str, ...] = ("workers.tools",)
     """`COATCHECK_TOOLS`: importable modules, comma-separated."""
     broker_url: str = "redis://127.0.0.1:6379/0"
-    """`CELERY_BROKER_URL`: where messages go; the store's Redis unless set, and needed where that is a Redis Cluster."""
+    """`CELERY_BROKER_URL`: where messages go; the store's Redis unless set, needed where that is a Redis Cluster."""
     result_backend: str = "redis://127.0.0.1:6379/0"
     """`CELERY_RESULT_BACKEND`: where Celery counts the parts of a resume chord; the store's Redis unless set."""
     queue: str = "coatcheck"
     """`COATCHECK_QUEUE`: the queue of tools that name none of their own."""
+    queue_type: str = "classic"
+    """`COATCHECK_QUEUE_TYPE`: `classic`, or `quorum` for queues that RabbitMQ replicates; it decides when a queue is
+    first made."""
     concurrency: int = 2
     """`COATCHECK_CONCURRENCY`: how many runs one worker works on at a time."""
     max_runs: int = 3
@@ -32,6 +36,26 @@ class WorkerSettings:
     """`COATCHECK_MAX_STEP_BYTES`: the largest result of one step, as JSON."""
     shutdown_grace_ms: int = 5_000
     """`COATCHECK_SHUTDOWN_GRACE_SECONDS`: how long running jobs may go on after SIGTERM before they are handed back."""
+    log_exceptions: str = "places"
+    """`COATCHECK_LOG_EXCEPTIONS`: what the log has of an exception that a tool did not mean to raise: its type and its
+    `places`, or the `whole` of it, which may quote arguments."""
+    allow_open_flower: bool = False
+    """`COATCHECK_ALLOW_OPEN_FLOWER`: let Flower listen on other addresses than loopback without a login, where
+    something else guards it."""
+    expose_file: str = ""
+    """`COATCHECK_EXPOSE`: a TOML file of Celery tasks of another application that are offered as tools."""
+    expose_broker_url: str = "redis://127.0.0.1:6379/0"
+    """`COATCHECK_EXPOSE_BROKER_URL`: where the workers of exposed tasks take their messages; our broker unless set."""
+    expose_result_backend: str = "redis://127.0.0.1:6379/0"
+    """`COATCHECK_EXPOSE_RESULT_BACKEND`: where they leave their results; our result backend unless set."""
+    expose_config: str = ""
+    """`COATCHECK_EXPOSE_CONFIG`: Celery settings of their application that concern messages and results, as a JSON
+    object, such as `{"result_backend_transport_options": {"global_keyprefix": "shop:"}}`."""
+    expose_look_ms: int = 2_000
+    """`COATCHECK_EXPOSE_LOOK_SECONDS`: the longest pause between two looks at how an exposed task gets on."""
+    expose_silence_ms: int = 3_600_000
+    """`COATCHECK_EXPOSE_SILENCE_SECONDS`: how long an exposed task may be in no queue, with no worker and without a
+    result before it is given up as lost; where all their workers are idle it is given up much sooner."""
     server_name: str = "coatcheck"
     """`COATCHECK_SERVER_NAME`: how the server introduces itself."""
     server_version: str = VERSION
@@ -40,19 +64,39 @@ class WorkerSettings:
     @classmethod
     def read(cls, env: Env, store: StoreSettings) -> "WorkerSettings":
         """The settings as the environment has them; faults are kept by `env` and reported when it is sealed."""
-        shared = celery_url(store.redis_url)
+        broker_url = env.str("CELERY_BROKER_URL", store.redis_url)
+        result_backend = env.str("CELERY_RESULT_BACKEND", store.redis_url)
         positive = Range(min=1, error="must be at least 1")
         tools = env.list("COATCHECK_TOOLS", list(cls.tools)) or []
         return cls(
             tools=tuple(name.strip() for name in tools if name.strip()),
-            broker_url=env.str("CELERY_BROKER_URL", shared),
-            result_backend=env.str("CELERY_RESULT_BACKEND", shared),
+            broker_url=broker_url,
+            result_backend=result_backend,
             queue=env.str("COATCHECK_QUEUE", cls.queue),
+            queue_type=env.str(
+                "COATCHECK_QUEUE_TYPE",
+                cls.queue_type,
+                validate=OneOf(["classic", "quorum"], error="must be classic or quorum"),
+            ),
             concurrency=env.int("COATCHECK_CONCURRENCY", cls.concurrency, validate=positive),
             max_runs=env.int("COATCHECK_MAX_RUNS", cls.max_runs, validate=positive),
             max_result_bytes=env.int("COATCHECK_MAX_RESULT_BYTES", cls.max_result_bytes, validate=positive),
             max_step_bytes=env.int("COATCHECK_MAX_STEP_BYTES", cls.max_step_bytes, validate=positive),
             shutdown_grace_ms=milliseconds(env, "COATCHECK_SHUTDOWN_GRACE_SECONDS", cls.shutdown_grace_ms, least=0),
+            log_exceptions=env.str(
+                "COATCHECK_LOG_EXCEPTIONS",
+                cls.log_exceptions,
+                validate=OneOf(["places", "whole"], error="must be places or whole"),
+            ),
+            allow_open_flower=env.bool("COATCHECK_ALLOW_OPEN_FLOWER", cls.allow_open_flower),
+            expose_file=env.str("COATCHECK_EXPOSE", cls.expose_file),
+            expose_broker_url=env.str("COATCHECK_EXPOSE_BROKER_URL", broker_url),
+            expose_result_backend=env.str(
+                "COATCHECK_EXPOSE_RESULT_BACKEND", result_backend, validate=_check_shared_backend
+            ),
+            expose_config=env.str("COATCHECK_EXPOSE_CONFIG", cls.expose_config, validate=_check_json_object),
+            expose_look_ms=milliseconds(env, "COATCHECK_EXPOSE_LOOK_SECONDS", cls.expose_look_ms, least=0.1),
+            expose_silence_ms=milliseconds(env, "COATCHECK_EXPOSE_SILENCE_SECONDS", cls.expose_silence_ms, least=1),
             server_name=env.str("COATCHECK_SERVER_NAME", cls.server_name),
         )
 
@@ -62,10 +106,15 @@ class WorkerSettings:
         return {"name": self.server_name, "version": self.server_version}
 
 
-def celery_url(redis_url: str) -> str:
-    """The store's address in Celery's spelling. A Redis Cluster stays as it is: Celery cannot use one as a broker."""
-    parts = urlsplit(redis_url)
-    if parts.scheme == "unix":
-        database = next((pair[3:] for pair in parts.query.split("&") if pair.startswith("db=")), "0")
-        return f"redis+socket://{parts.netloc}{parts.path}?virtual_host={database}"
-    return redis_url
+def _check_shared_backend(url: str) -> None:
+    if url.startswith(("rpc", "disabled")):
+        raise ValidationError("must be a result backend that other processes can read too, such as a Redis or database")
+
+
+def _check_json_object(text: str) -> None:
+    try:
+        is_object = not text or isinstance(json.loads(text), dict)
+    except ValueError:
+        is_object = False
+    if not is_object:
+        raise ValidationError("must be a JSON object")

@@ -1,7 +1,9 @@
 """The messages that start runs and resumes, and how they are sent. A message holds ids and keys, never content."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, Final
 
 from celery import Celery, chord
 from celery.canvas import Signature
@@ -13,39 +15,54 @@ from workers.errors import BrokerUnavailable
 from workers.settings import WorkerSettings
 from workers.tool import CELERY_PREFIX, Catalogue
 
-CHECK_SECONDS = 1
-"""How long a broker may take to answer whether it is there."""
+REPLY_SECONDS = 0.75
+"""How long a broker may take to answer: a client waits for its handle meanwhile, and the sweeper sends what is late."""
+
+ONE_MORE_TRY: Final = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
+"""For a connection that died while it was idle. A message that is sent twice does no harm."""
 
 
 class Dispatcher:
-    """Sends messages to workers; safe to share between threads, to be made after a fork.
+    """Sends messages to workers; safe to share between threads, and with processes that are forked later.
 
     Every method raises BrokerUnavailable when the broker did not take the message. Nothing is lost then: the record
     says what is due, and the sweeper sends it later.
     """
 
     def __init__(self, settings: WorkerSettings, store: StoreSettings, catalogue: Catalogue) -> None:
+        self._settings = settings
+        self._store = store
         self._catalogue = catalogue
         self._queue = settings.queue
-        self._app = create_celery(settings, store)
+        self._faults = _faults_of(create_celery(settings, store))
+        self._by_pid: dict[int, Celery] = {}
 
-    @classmethod
-    def within(cls, app: Celery, queue: str, catalogue: Catalogue) -> "Dispatcher":
-        """A dispatcher that shares the connections of a worker's own app."""
-        dispatcher = cls.__new__(cls)
-        dispatcher._app, dispatcher._queue, dispatcher._catalogue = app, queue, catalogue
-        return dispatcher
+    @property
+    def _app(self) -> Celery:
+        """This process's own; made when it is first used, so after every fork, whatever its parent's threads held.
+
+        Apart from a worker's own app too, so that no thread of its main process ever holds a lock of that one.
+        """
+        pid = os.getpid()
+        return self._by_pid.get(pid) or self._by_pid.setdefault(pid, self._make())
+
+    def _make(self) -> Celery:
+        app = create_celery(self._settings, self._store, reply_seconds=REPLY_SECONDS)
+        app.conf.task_publish_retry_policy = ONE_MORE_TRY
+        app.conf.broker_transport_options = {**app.conf.broker_transport_options, **ONE_MORE_TRY}
+        return app
 
     def send_run(self, run: NextRun) -> None:
         """The message that starts this run is with the broker."""
-        with _broker_errors():
+        with self._broker_errors():
             self._app.send_task(
                 CELERY_PREFIX + run.tool,
                 args=(run.task_id,),
+                argsrepr=f"('{run.task_id}',)",  # else Celery finds out how to show what it does not know
+                kwargsrepr="{}",
                 task_id=run.message_id,
-                queue=self._queue_of(run.tool),
+                queue=self.queue_of(run.tool),
                 ignore_result=True,
-                retry=False,
             )
 
     def send_resume(self, run: NextRun, keys: Sequence[str]) -> None:
@@ -62,33 +79,59 @@ class Dispatcher:
             CELERY_PREFIX + run.tool,
             args=(run.task_id,),
             immutable=True,
-            options={"queue": self._queue_of(run.tool), "task_id": run.message_id},
+            options={"queue": self.queue_of(run.tool), "task_id": run.message_id},
         )
-        with _broker_errors():
-            chord(header, app=self._app)(body, retry=False)
+        with self._broker_errors():
+            chord(header, app=self._app)(body)
 
     def revoke(self, run: NextRun, *, terminate: bool = False) -> None:
         """Workers that listen drop the message of this run, or, with `terminate`, kill the process that runs it."""
-        with _broker_errors():
+        with self._broker_errors():
             self._app.control.revoke(run.message_id, terminate=terminate, signal="SIGKILL")
 
     def check(self) -> None:
         """The broker answers."""
-        with _broker_errors(), self._app.connection_for_write(connect_timeout=CHECK_SECONDS) as connection:
-            connection.ensure_connection(max_retries=1, interval_start=0, timeout=CHECK_SECONDS)
+        with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
+            connection.ensure_connection(max_retries=1, interval_start=0, timeout=1)
+
+    def check_results(self) -> None:
+        """The result backend answers."""
+        try:
+            self._app.backend.get_task_meta("none", cache=False)
+        except Exception as fault:  # whatever library it is made of may raise what it likes
+            raise BrokerUnavailable(f"{type(fault).__name__}: {fault}") from fault
+
+    def backlog(self, queue: str) -> int:
+        """How many messages wait in this queue."""
+        with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
+            channel: Any = connection.default_channel  # its base class does not say that it can do this
+            # A passive look makes nothing; kombu's for Redis forgets the prefix of the keys, and a declaration there
+            # makes nothing either.
+            passive = connection.transport.driver_type != "redis"
+            try:
+                return int(channel.queue_declare(queue, passive=passive).message_count)
+            except connection.channel_errors:
+                return 0  # no worker has ever made it
 
     def close(self) -> None:
         """The connections of this process are closed."""
-        self._app.close()
+        if (app := self._by_pid.pop(os.getpid(), None)) is not None:
+            app.close()
 
-    def _queue_of(self, tool: str) -> str:
+    @contextmanager
+    def _broker_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except self._faults as fault:
+            raise BrokerUnavailable(str(fault)) from fault
+
+    def queue_of(self, tool: str) -> str:
+        """The queue that messages of this tool wait in."""
         known = self._catalogue.get(tool)
         return (known.queue if known else None) or self._queue
 
 
-@contextmanager
-def _broker_errors() -> Iterator[None]:
-    try:
-        yield
-    except (OperationalError, OSError) as fault:
-        raise BrokerUnavailable(str(fault)) from fault
+def _faults_of(app: Celery) -> tuple[type[BaseException], ...]:
+    """Everything that says that the broker did not take a message: what Celery raises, and what its driver does."""
+    connection = app.connection_for_write()
+    return (OperationalError, OSError, *connection.connection_errors, *connection.channel_errors)

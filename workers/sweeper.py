@@ -2,16 +2,18 @@
 
 import logging
 import threading
-from collections.abc import Callable
 
-from tasks_store import DueKind, NextRun, StoreUnavailable, TaskStore
+from tasks_store import DueKind, StoreUnavailable, TaskStore
 from tasks_store.model import BUCKETS
 from workers.errors import BrokerUnavailable
+from workers.lease import RENEWALS_PER_LEASE
+from workers.measures import TRANSITIONS, Measures
+from workers.signatures import Dispatcher
 
 logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = 2.0
-"""How often a worker says that it lives. Well below the silence that counts as an outage of the store."""
+"""How often a worker says that it lives, at the least. With short leases it does as often as it renews one."""
 
 BATCH = 100
 """How many due tasks are read from a bucket at a time."""
@@ -23,10 +25,12 @@ BATCHES = 50
 class Sweeper:
     """Expires, recovers, sends again, lapses and purges; and says that this worker lives."""
 
-    def __init__(self, store: TaskStore, worker: str, send: Callable[[NextRun], None]) -> None:
+    def __init__(self, store: TaskStore, worker: str, dispatcher: Dispatcher, measures: Measures) -> None:
         self._store = store
         self._worker = worker
-        self._send = send
+        self._dispatcher = dispatcher
+        self._measures = measures
+        self._broker_answers: bool | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="coatcheck-sweeper", daemon=True)
 
@@ -38,14 +42,16 @@ class Sweeper:
         """The thread ends soon; a sweep that is going on is finished."""
         self._stopping.set()
 
-    def sweep(self, *, held: bool) -> int:
+    def sweep(self) -> int:
         """Everything that the clock called for was done, up to a bound; how many transitions that took.
 
-        `held` holds back the judgement on dead leases.
+        The worker says that it lives between batches too: a long sweep must not look like an outage.
         """
         done = 0
+        self._broker_answers = None
         for bucket in range(BUCKETS):
             for _ in range(BATCHES):
+                held = self._store.beat(self._worker)
                 due = self._store.due(bucket, BATCH)
                 moved = sum(self._settle(task_id, held=held) for task_id in due)
                 done += moved
@@ -65,6 +71,8 @@ class Sweeper:
                 following = self._store.recover(task_id, held=held)
                 if held and following is None:
                     return False
+            case DueKind.RESEND if not self._can_send():
+                return False
             case DueKind.RESEND:
                 following = self._store.resend(task_id)
             case DueKind.LAPSE:
@@ -73,21 +81,34 @@ class Sweeper:
                 self._store.purge(task_id, call)
         if kind not in (DueKind.NOTHING, DueKind.PURGE):
             logger.info("task %s: %s", task_id, kind)
+            self._measures.count(TRANSITIONS, kind)
         if following is not None:
-            self._send(following)
+            self._dispatcher.send_run(following)
         return True
 
+    def _can_send(self) -> bool:
+        """Whether the broker answers; asked once in a sweep. A message that could not be sent stays due."""
+        if self._broker_answers is None:
+            try:
+                self._dispatcher.check()
+                self._broker_answers = True
+            except BrokerUnavailable as fault:
+                logger.warning("no messages are sent for now: %s", fault)
+                self._broker_answers = False
+        return self._broker_answers
+
     def _run(self) -> None:
+        settings = self._store.settings
         sweep_in = 0.0
-        pause = min(BEAT_SECONDS, self._store.settings.sweep_ms / 1000)
+        pause = min(BEAT_SECONDS, settings.sweep_ms / 1000, settings.lease_ms / 1000 / RENEWALS_PER_LEASE)
         while not self._stopping.is_set():
             try:
-                held = self._store.beat(self._worker)
+                self._store.beat(self._worker)
                 sweep_in -= pause
                 if sweep_in <= 0:
-                    sweep_in = self._store.settings.sweep_ms / 1000
+                    sweep_in = settings.sweep_ms / 1000
                     if self._store.lead(self._worker):
-                        self.sweep(held=held)
+                        self.sweep()
             except (StoreUnavailable, BrokerUnavailable) as fault:
                 logger.warning("the sweep stops for now: %s", fault)
             except Exception:

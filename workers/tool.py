@@ -31,6 +31,9 @@ CELERY_PREFIX: Final = "coatcheck."
 
 _ATTRIBUTE: Final = "__coatcheck_tool__"
 
+_EXPOSED: Final = "__coatcheck_exposed__"
+"""Where a module keeps the tasks that it exposes."""
+
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 """Source: server/tools, "Tool Names"."""
 
@@ -47,6 +50,16 @@ _MAX_MS: Final = 2**53
 """Clients read numbers as doubles."""
 
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """A Celery task of another application."""
+
+    task: str
+    """Its name there."""
+    queue: str
+    """Where its workers listen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +92,8 @@ class Tool:
     annotations: Mapping[str, Any]
     icons: Sequence[Mapping[str, Any]]
     meta: Mapping[str, Any]
+    exposed: Exposed | None = None
+    """Whose work it is, when it is not the function's."""
 
     @property
     def celery_name(self) -> str:
@@ -87,7 +102,9 @@ class Tool:
 
     @property
     def source(self) -> str:
-        """Where the function is defined, as `module.name`."""
+        """Where the function is defined, as `module.name`; or which Celery task is exposed."""
+        if self.exposed is not None:
+            return f"the Celery task {self.exposed.task}"
         return f"{self.function.__module__}.{self.function.__qualname__}"
 
     def first_requests(self, arguments: dict[str, Any]) -> dict[str, InputRequest]:
@@ -156,6 +173,12 @@ def tool_of(value: object) -> Tool | None:
     return found if isinstance(found, Tool) else None
 
 
+def exposed_by(namespace: dict[str, Any], exposed: Tool) -> Tool:
+    """The tool is one of the module whose namespace this is."""
+    namespace.setdefault(_EXPOSED, []).append(exposed)
+    return exposed
+
+
 class Catalogue:
     """The tools that are offered, in the order of their names."""
 
@@ -167,12 +190,12 @@ class Catalogue:
         self._by_name = by_name
 
     @classmethod
-    def load(cls, modules: Sequence[str]) -> Catalogue:
-        """Every tool that a name in these modules stands for, wherever its function is defined.
+    def load(cls, modules: Sequence[str], more: Sequence[Tool] = ()) -> Catalogue:
+        """Every tool that a name in these modules stands for, wherever its function is defined; and `more`.
 
         Raises ToolModuleError for a module that cannot be imported or holds no tool, and ToolDefinitionError.
         """
-        return cls([found for module in modules for found in _tools_in(module)])
+        return cls([*(found for module in modules for found in _tools_in(module)), *more])
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -202,8 +225,9 @@ def _tools_in(module: str) -> list[Tool]:
         raise ToolModuleError(module, f"it cannot be imported: {type(error).__name__}: {error}") from error
     # One function under two names is one tool.
     found = {id(one): one for one in map(tool_of, names.values()) if one is not None}
+    found |= {id(one): one for one in names.get(_EXPOSED, ())}
     if not found:
-        raise ToolModuleError(module, "it holds no function with @tool")
+        raise ToolModuleError(module, "it holds no function with @tool, and exposes no Celery task")
     return list(found.values())
 
 

@@ -2,10 +2,10 @@
 -- Sent twice: ended once.
 -- Replies: ABORTED · SUPERSEDED
 --! keys task inputs steps due
---! args id run_number keep code message
+--! args id process keep code message
 
-local record = fields(task, 'phase', 'run_number')
-if record.phase ~= 'running' or record.run_number ~= run_number then return { 'SUPERSEDED' } end
+local record = fields(task, 'phase', 'run_id')
+if record.phase ~= 'running' or not runs_in(record.run_id, process) then return { 'SUPERSEDED' } end
 close({ task = task, inputs = inputs, steps = steps, due = due }, id, clock(), keep,
   { 'status', 'failed', 'message', message, 'error_code', code, 'error_message', message })
 return { 'ABORTED' }

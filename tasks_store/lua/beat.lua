@@ -1,13 +1,13 @@
 -- Notes that a worker lives. When no worker was seen for longer than `gap`, the store was away (or every worker was), and
--- leases may have died for no fault of their runs: recovery is held back for one lease, so that they can be renewed.
+-- leases may have died for no fault of their runs: recovery is held back for `hold_ms`, so that they can be renewed.
 -- Sent twice: seen twice.
 -- Replies: SEEN held (1 or 0)
 --! keys workers hold
---! args worker gap lease_ms
+--! args worker gap hold_ms
 
 local at = clock()
 local newest = redis.call('ZREVRANGE', workers, 0, 0, 'WITHSCORES')
-if newest[2] and at - tonumber(newest[2]) > tonumber(gap) then redis.call('SET', hold, worker, 'PX', lease_ms) end
+if newest[2] and at - tonumber(newest[2]) > tonumber(gap) then redis.call('SET', hold, worker, 'PX', hold_ms) end
 redis.call('ZADD', workers, at, worker)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', at - SLACK)
 return { 'SEEN', redis.call('EXISTS', hold) }

@@ -1,7 +1,7 @@
 -- Gives a run the lease of a queued task, and hands over all that it needs to begin.
 -- Sent twice with the same run id: the same lease, counted once.
 -- Replies: CLAIMED run_number owner tool arguments capabilities trace created expires, steps, inputs
---          BUSY · PARKED · TERMINAL · GONE
+--          BUSY · PARKED · DELEGATED · TERMINAL · GONE
 --! keys task inputs steps due
 --! args id run_id lease_ms message
 
@@ -10,6 +10,7 @@ local record = fields(task, 'phase', 'run_id', 'run_number', 'owner', 'tool', 'a
 if not record.phase then return { 'GONE' } end
 if record.phase == 'done' then return { 'TERMINAL' } end
 if record.phase == 'parked' then return { 'PARKED' } end
+if record.phase == 'delegated' then return { 'DELEGATED' } end
 
 local number = tonumber(record.run_number or '0')
 if record.phase == 'running' then

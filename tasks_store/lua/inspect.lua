@@ -16,13 +16,13 @@ if record.phase == 'done' then
   if past('expires') then return { 'PURGE', record.call or '' } end
 elseif past('expires') then
   return { 'EXPIRE' }
-elseif record.phase == 'running' then
+elseif record.phase == 'running' or record.phase == 'delegated' then
   if past('lease') or past('cancel_at') then return { 'RECOVER' } end
 elseif record.phase == 'parked' then
   if past('limit') then return { 'LAPSE' } end
 elseif past('resend') then
   return { 'RESEND' }
 end
-schedule(due, id, record.expires, record.phase == 'running' and record.lease, record.phase == 'running' and record.cancel_at,
+schedule(due, id, record.expires, record.lease, record.cancel_at,
   record.phase == 'parked' and record.limit, record.phase == 'queued' and record.resend)
 return { 'NOTHING' }

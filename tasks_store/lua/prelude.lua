@@ -25,6 +25,11 @@ local function words(text)
   return list
 end
 
+-- Whether a run belongs to this process: an id of a run is its process, a dash, and chance.
+local function runs_in(run_id, process)
+  return string.match(run_id, '^(.*)%-') == process
+end
+
 -- The next moment at which the clock changes this task: never after its expiry.
 local function schedule(due, id, expires, ...)
   local at = tonumber(expires)
@@ -45,7 +50,7 @@ local function close(k, id, at, keep, ending)
   local record = fields(k.task, 'created', 'expires', 'ttl')
   local expires = math.max(tonumber(record.expires), at + tonumber(keep))
   redis.call('HDEL', k.task, 'arguments', 'capabilities', 'trace', 'run_id', 'lease', 'resend', 'sends', 'open', 'round',
-    'parked_by', 'limit', 'cancel', 'cancel_at', 'lost', 'max_runs', 'message')
+    'parked_by', 'limit', 'cancel', 'cancel_at', 'lost', 'max_runs', 'message', 'delegated', 'delegated_by', 'note')
   redis.call('HSET', k.task, 'phase', 'done', 'updated', at, 'expires', expires, 'ttl', expires - tonumber(record.created),
     unpack(ending))
   redis.call('DEL', k.inputs, k.steps)

@@ -1,14 +1,15 @@
--- Ends the reign of a run that will not come back: its lease is dead, or it ignored a cancel past the grace. The next
--- run is due, or the task ends: cancelled if that was asked for, failed when it has cost too many workers.
+-- Ends the reign of a run that will not come back: its lease is dead, or it ignored a cancel past the grace, as delegated
+-- work may too. The next run is due, or the task ends: cancelled if that was asked for, failed when it has cost too many
+-- workers.
 -- Sent twice: the second is early.
 -- Replies: REQUEUED tool run_number · CANCELLED · FAILED · HELD (after an outage leases are given time) · EARLY
 --! keys task inputs steps due
 --! args id held resend keep code
 
 local record = fields(task, 'phase', 'tool', 'lease', 'expires', 'lost', 'max_runs', 'cancel', 'cancel_at', 'run_number')
-if record.phase ~= 'running' then return { 'EARLY' } end
+if record.phase ~= 'running' and record.phase ~= 'delegated' then return { 'EARLY' } end
 local at = clock()
-local lease = tonumber(record.lease)
+local lease = tonumber(record.lease or math.huge)
 local k = { task = task, inputs = inputs, steps = steps, due = due }
 if record.cancel and (tonumber(record.cancel_at) <= at or lease <= at) then
   close(k, id, at, keep, { 'status', 'cancelled', 'message', 'Cancelled' })

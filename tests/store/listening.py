@@ -3,8 +3,25 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tasks_store import Patience, StoreSettings, TaskStore
+from tasks_store import Patience, Quota, StoreSettings, TaskStore
+from tasks_store.delegations import Delegations
 from tasks_store.scripts import Argument, Script
+from tasks_store.sender import Sender
+from tasks_store.statistics import Statistics
+
+
+class ListeningSender(Sender):
+    """A sender that keeps the code of each reply."""
+
+    def __init__(self, settings: StoreSettings, patience: Patience) -> None:
+        super().__init__(settings, patience)
+        self.heard: list[tuple[str, str]] = []
+
+    def send(self, one: Script, named: Mapping[str, str], **args: Argument) -> list[Any]:
+        reply = super().send(one, named, **args)
+        bare = one.name == "due"
+        self.heard.append((one.name, "" if bare else reply[0].decode()))
+        return reply
 
 
 class ListeningStore(TaskStore):
@@ -12,11 +29,9 @@ class ListeningStore(TaskStore):
 
     def __init__(self, settings: StoreSettings, patience: Patience) -> None:
         super().__init__(settings, patience)
-        self.heard: list[tuple[str, str]] = []
+        self._sender = ListeningSender(settings, patience)
+        self.heard = self._sender.heard
         """Script and code of each reply, in order; no code for a script that replies with a bare list."""
-
-    def _send(self, one: Script, named: Mapping[str, str], **args: Argument) -> list[Any]:
-        reply = super()._send(one, named, **args)
-        bare = one.name == "due"
-        self.heard.append((one.name, "" if bare else reply[0].decode()))
-        return reply
+        self.quota = Quota(self._sender)
+        self.delegations = Delegations(self._sender, settings.keep_ms)
+        self.statistics = Statistics(self._sender)

@@ -19,6 +19,7 @@ from tests.store.stages import (
     call,
     cancelling,
     completed,
+    delegated,
     parked,
     past,
     past_limit,
@@ -268,19 +269,19 @@ def _(store: TaskStore, raw: Raw) -> Call:
 @scenario("abandon", "ABANDONED", moves_clock=True)
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = running(store)
-    return lambda: store.abandon(task_id, 1)
+    return lambda: store.abandon(task_id, "run")
 
 
 @scenario("abandon", "SUPERSEDED")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = running(store)
-    return lambda: store.abandon(task_id, 2)
+    return lambda: store.abandon(task_id, "walk")
 
 
 @scenario("abort", "ABORTED", "SUPERSEDED")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = running(store)
-    return lambda: store.abort(task_id, 1, "The time limit passed")
+    return lambda: store.abort(task_id, "run", "The time limit passed")
 
 
 @scenario("cancel", "DONE", "TOO_LATE")
@@ -428,3 +429,121 @@ def _(store: TaskStore, raw: Raw) -> Call:
 def _(store: TaskStore, raw: Raw) -> Call:
     store.beat("worker")
     return store.workers_alive
+
+
+@scenario("take", "TAKEN")
+def _(store: TaskStore, raw: Raw) -> Call:
+    return lambda: store.quota.take("bucket", 1, "nonce")
+
+
+@scenario("take", "WAIT")
+def _(store: TaskStore, raw: Raw) -> Call:
+    for _ in range(2):
+        store.quota.take("bucket", 0.001)
+    return lambda: store.quota.take("bucket", 0.001)
+
+
+@scenario("admit", "ADMITTED")
+def _(store: TaskStore, raw: Raw) -> Call:
+    task_id = queued(store)
+    return lambda: store.quota.admit(OWNER, task_id, 60_000, 1, 1)
+
+
+@scenario("admit", "OWNER")
+def _(store: TaskStore, raw: Raw) -> Call:
+    store.quota.admit(OWNER, queued(store), 60_000, 1, 0)
+    return lambda: store.quota.admit(OWNER, new_task_id(), 60_000, 1, 0)
+
+
+@scenario("admit", "TENANT")
+def _(store: TaskStore, raw: Raw) -> Call:
+    store.quota.admit(OWNER, queued(store), 60_000, 0, 1)
+    return lambda: store.quota.admit(OWNER, new_task_id(), 60_000, 0, 1)
+
+
+@scenario("claim", "DELEGATED")
+def _(store: TaskStore, raw: Raw) -> Call:
+    task_id = delegated(store, raw)
+    return lambda: store.claim(task_id, "run-2")
+
+
+@scenario("cancel", "REQUESTED", moves_clock=True)
+def _(store: TaskStore, raw: Raw) -> Call:
+    task_id = delegated(store, raw)
+    return lambda: store.cancel(OWNER, task_id)
+
+
+@scenario("recover", "CANCELLED", "EARLY")
+def _(store: TaskStore, raw: Raw) -> Call:
+    task_id = delegated(store, raw)
+    store.cancel(OWNER, task_id)
+    past(raw, task_id, "cancel_at")
+    return lambda: store.recover(task_id, held=True)
+
+
+@scenario("delegate", "DELEGATED")
+def _(store: TaskStore, raw: Raw) -> Call:
+    task_id = running(store)
+    return lambda: store.delegations.delegate(task_id, "run-1", "Handed over")
+
+
+@scenario("delegate", "CANCELLED")
+def _(store: TaskStore, raw: Raw) -> Call:
+    task_id = cancelling(store)
+    return lambda: store.delegations.delegate(task_id, "run-1", "Handed over")
+
+
+@scenario("delegate", "SUPERSEDED")
+def _(store: TaskStore, raw: Raw) -> Call:
+    task_id = running(store)
+    return lambda: store.delegations.delegate(task_id, "run-2", "Handed over")
+
+
+@scenario("look", "LOOK", "EARLY")
+def _(store: TaskStore, raw: Raw) -> Call:
+    task_id = delegated(store, raw)
+    return lambda: store.delegations.look(task_id, 60_000)
+
+
+@scenario("look", "ENDED", "EARLY")
+def _(store: TaskStore, raw: Raw) -> Call:
+    task_id = delegated(store, raw)
+    past(raw, task_id, "expires")
+    store.expire(task_id)
+    return lambda: store.delegations.look(task_id, 60_000)
+
+
+@scenario("note", "NOTED", moves_clock=True)
+def _(store: TaskStore, raw: Raw) -> Call:
+    task_id = delegated(store, raw)
+    return lambda: store.delegations.note(task_id, "Half of it", b"{}", 60_000, b"{}")
+
+
+@scenario("note", "ENDED")
+def _(store: TaskStore, raw: Raw) -> Call:
+    task_id = completed(store)
+    return lambda: store.delegations.note(task_id, "Half of it", b"{}", 60_000)
+
+
+@scenario("settle", "SETTLED", "ENDED")
+def _(store: TaskStore, raw: Raw) -> Call:
+    task_id = delegated(store, raw)
+    error = TaskError(-32603, "broken")
+    return lambda: store.delegations.settle(task_id, Status.FAILED, message="Broken", error=error)
+
+
+@scenario("revoke", "REVOKED", "IGNORED")
+def _(store: TaskStore, raw: Raw) -> Call:
+    task_id = resumed(store)
+    return lambda: store.revoke(task_id, 2)
+
+
+@scenario("revoke", "REVOKED", "IGNORED")
+def _(store: TaskStore, raw: Raw) -> Call:
+    task_id = running(store)
+    return lambda: store.revoke(task_id, 1)
+
+
+@scenario("tally", "ADDED", "REPEATED")
+def _(store: TaskStore, raw: Raw) -> Call:
+    return lambda: store.statistics.add("process", 1, {"runs": 2})

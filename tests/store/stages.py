@@ -46,6 +46,19 @@ def parked(store: TaskStore, asked: Sequence[Asked] = (CONFIRM,), **changes: Any
     return task_id
 
 
+def delegated(store: TaskStore, raw: Raw, **changes: Any) -> str:
+    """The id of a task whose work is with somebody else's worker, and which is to be looked at."""
+    task_id = running(store, **changes)
+    assert store.delegations.delegate(task_id, "run-1", "Handed over")
+    look_due(raw, task_id)
+    return task_id
+
+
+def look_due(raw: Raw, task_id: str) -> None:
+    """Somebody should look at the delegated task now."""
+    raw.zadd(TaskKeys.of(task_id).watched, {task_id: 1000})
+
+
 def resumed(store: TaskStore, **changes: Any) -> str:
     """The id of a task whose input was answered."""
     task_id = parked(store, **changes)

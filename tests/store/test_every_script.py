@@ -24,6 +24,8 @@ DONE_WITHOUT_MEMORY = {
     "purge-PURGED-PURGED",
     "recover-CANCELLED-EARLY",
     "recover-FAILED-EARLY",
+    "revoke-REVOKED-IGNORED",
+    "settle-SETTLED-ENDED",
 }
 """Transitions that give memory back, and so must work when there is none."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 from redis import Redis
@@ -18,7 +19,8 @@ from tests.support.valkey import Valkey
 def feed(valkey: Valkey) -> Iterator[Feed]:
     """The feed of one process."""
     feed = Feed(StoreSettings(redis_url=valkey.url))
-    with feed.watch("nothing"):  # the connection exists from here on
+    with feed.watch("nothing") as watch:
+        assert next_events(watch)  # the connection exists from here on
         yield feed
     feed.close()
 
@@ -61,7 +63,7 @@ CHANGES: dict[str, tuple[Callable[[TaskStore, Redis], str], Change]] = {
     "answer": (plain(parked), lambda store, task_id: store.answer(OWNER, task_id, {"confirm": YES})),
     "finish": (plain(running), lambda store, task_id: store.finish(task_id, "run-1", Status.COMPLETED, result=b"{}")),
     "release": (plain(running), lambda store, task_id: store.release(task_id, "run-1")),
-    "abort": (plain(running), lambda store, task_id: store.abort(task_id, 1, "The time limit passed")),
+    "abort": (plain(running), lambda store, task_id: store.abort(task_id, "run", "The time limit passed")),
     "cancel": (plain(queued), lambda store, task_id: store.cancel(OWNER, task_id)),
     "cancel a run": (plain(running), lambda store, task_id: store.cancel(OWNER, task_id)),
     "recover": (overdue(running, "lease"), lambda store, task_id: store.recover(task_id, held=False)),
@@ -154,6 +156,19 @@ def test_a_watch_begun_while_the_server_is_away_hears_once_it_is_there() -> None
         feed.close()
 
 
+def test_a_server_that_falls_silent_is_given_up_for_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A half-open connection brings no error; what happened meanwhile is told with the next one."""
+    monkeypatch.setattr("tasks_store.feed.PING_SECONDS", 0.1)
+    monkeypatch.setattr("tasks_store.feed.SILENCE_SECONDS", 1.5)
+    with Valkey() as server, closing(Feed(StoreSettings(redis_url=server.url))) as feed, feed.watch("task") as watch:
+        assert next_events(watch) == [Event("task")]
+        assert watch.wait(2.5) == []  # an answered question keeps a quiet connection
+        server.pause()
+        assert watch.wait(3.5) == []
+        server.resume()
+        assert next_events(watch) == [Event("task")]
+
+
 def test_a_watch_that_nobody_reads_keeps_the_newest_events_only(store: TaskStore, raw: Redis, feed: Feed) -> None:
     """SUB-3"""
     with feed.watch("slow") as watch:
@@ -173,7 +188,8 @@ def test_all_watches_of_a_process_share_one_connection(raw: Redis, feed: Feed) -
 def test_a_closed_feed_holds_no_connection() -> None:
     with Valkey() as server, server.client() as client:
         feed = Feed(StoreSettings(redis_url=server.url))
-        with feed.watch("task"):
+        with feed.watch("task") as watch:
+            assert next_events(watch)
             assert client.pubsub_numsub(FEED) == [(FEED.encode(), 1)]
         feed.close()
         wait_until(lambda: client.pubsub_numsub(FEED) == [(FEED.encode(), 0)])

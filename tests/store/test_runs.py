@@ -227,8 +227,8 @@ def test_a_terminal_status_is_never_left(store: TaskStore, raw: Redis, stage: Ca
     store.resend(task_id)
     store.lapse(task_id)
     store.purge(task_id, "")
-    store.abandon(task_id, 1)
-    store.abort(task_id, 1, "The time limit passed")
+    store.abandon(task_id, "run")
+    store.abort(task_id, "run", "The time limit passed")
     for name, write in WRITES.items():
         if name == "finish" and field(raw, task_id, "finished_by"):
             write(store, task_id, "run-1")  # its own repetition, which is acknowledged
@@ -240,21 +240,36 @@ def test_a_terminal_status_is_never_left(store: TaskStore, raw: Redis, stage: Ca
 
 def test_an_abandoned_run_is_due_at_once(store: TaskStore) -> None:
     task_id = running(store)
-    store.abandon(task_id, 1)
+    store.abandon(task_id, "run")
     assert store.due(int(task_id[0]), 10) == [task_id]
     assert store.recover(task_id, held=False) == NextRun(task_id, "report", 2)
 
 
-def test_another_run_is_neither_abandoned_nor_aborted(store: TaskStore, raw: Redis) -> None:
+def test_a_run_of_another_process_is_neither_abandoned_nor_aborted(store: TaskStore, raw: Redis) -> None:
     task_id = running(store)
     before = snapshot(raw)
-    store.abandon(task_id, 2)
-    store.abort(task_id, 2, "The time limit passed")
+    store.abandon(task_id, "walk")
+    store.abort(task_id, "walk", "The time limit passed")
     assert snapshot(raw) == before
+
+
+def test_runs_that_were_lost_before_the_task_got_further_do_not_count(store: TaskStore) -> None:
+    """A long job may lose many workers, as long as it keeps new steps in between."""
+    task_id = queued(store, max_runs=2)
+    for number in range(1, 5):
+        store.claim(task_id, f"run-{number}")
+        store.keep_step(task_id, f"run-{number}", f"step-{number}", b"1")
+        store.abandon(task_id, "run")
+        assert store.recover(task_id, held=False)
+    store.claim(task_id, "run-5")
+    store.keep_step(task_id, "run-5", "step-4", b"1")
+    store.abandon(task_id, "run")
+    store.recover(task_id, held=False)
+    assert store.get(OWNER, task_id).status is Status.FAILED
 
 
 def test_an_aborted_task_is_failed_and_says_why(store: TaskStore) -> None:
     task_id = running(store)
-    store.abort(task_id, 1, "The time limit passed")
+    store.abort(task_id, "run", "The time limit passed")
     task = store.get(OWNER, task_id)
     assert (task.status, task.error) == (Status.FAILED, TaskError(-32603, "The time limit passed"))

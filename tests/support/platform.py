@@ -64,7 +64,7 @@ class Platform:
         """A front door runs, with the platform's port unless given another; it may not listen yet."""
         more = {"PORT": str(port or self.port), **(env or {})}
         command = ["gunicorn", "--config", "web/gunicorn.conf.py", "web.wsgi:app"]
-        process = self._process(f"web-{len(self.webs) + 1}", command, more)
+        process = self.process(f"web-{len(self.webs) + 1}", command, more)
         self.webs.append(process)
         return process.start()
 
@@ -81,7 +81,7 @@ class Platform:
         command = ["celery", "-A", "workers", "worker", "--loglevel", "INFO", "--hostname", f"{name}@%h"]
         command += ["--without-mingle", "--without-gossip"]
         command += ["--concurrency", str(concurrency), *(["--pool", pool] if pool else []), *arguments]
-        process = self._process(name, command, env or {})
+        process = self.process(name, command, env or {})
         self.workers.append(process)
         self.begin(process)
         return process
@@ -141,6 +141,7 @@ class Platform:
     ) -> None:
         self.close()
 
-    def _process(self, name: str, command: list[str], env: Mapping[str, str]) -> Process:
+    def process(self, name: str, command: list[str], env: Mapping[str, str]) -> Process:
+        """Another process of the platform, not started: `python -m` this command, with the platform's settings."""
         python = [sys.executable, "-m", *command]
         return Process(python, name=name, folder=self.folder, env={**self._env, **env}, cwd=ROOT)

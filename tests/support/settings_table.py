@@ -6,6 +6,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -13,6 +14,8 @@ README = ROOT / "README.md"
 BEGIN, END = "<!-- settings, made by tests/support/settings_table.py -->", "<!-- end of settings -->"
 SETTINGS = {
     "web/settings.py": "WebSettings",
+    "web/auth/settings.py": "AuthSettings",
+    "web/limits/settings.py": "LimitSettings",
     "tasks_store/settings.py": "StoreSettings",
     "workers/settings.py": "WorkerSettings",
     "launch/settings.py": "LaunchSettings",
@@ -41,7 +44,7 @@ def table() -> str:
 
 def _of_class(tree: ast.Module, name: str) -> Iterator[tuple[str, str, str]]:
     body = next(node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
-    for field, docstring in zip(body, body[1:], strict=False):
+    for field, docstring in pairwise(body):
         if not isinstance(field, ast.AnnAssign) or not isinstance(docstring, ast.Expr):
             continue
         assert isinstance(docstring.value, ast.Constant)
@@ -52,12 +55,15 @@ def _of_class(tree: ast.Module, name: str) -> Iterator[tuple[str, str, str]]:
 
 def _default(field: ast.AnnAssign) -> str:
     assert isinstance(field.target, ast.Name)
-    if field.value is None:
+    given = field.value
+    if isinstance(given, ast.Call):  # field(default=…)
+        given = next((keyword.value for keyword in given.keywords if keyword.arg == "default"), None)
+    if given is None:
         return ""
     try:
-        value = ast.literal_eval(field.value)
+        value = ast.literal_eval(given)
     except ValueError:
-        value = eval(ast.unparse(field.value), {"__builtins__": {}})  # such as 8 * 1024 * 1024
+        value = eval(ast.unparse(given), {"__builtins__": {}})  # such as 8 * 1024 * 1024
     if field.target.id.endswith("_ms") and isinstance(value, int):
         return f"{value / 1000:g}"
     match value:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks_store import ANONYMOUS
+from web.auth import ANYBODY
 from web.call import Call
 from web.envelope import Request
 from web.errors import InvalidParams
@@ -34,7 +34,8 @@ CATALOGUE = Catalogue([one for one in map(tool_of, (b_tool, c_tool, a_tool)) if 
 def listed(page_size: int, **params: object) -> dict[str, object]:
     """One page."""
     request = Request(1, "tools/list", params, {}, {})
-    return ListTools(CATALOGUE, page_size).list(Call(request, ANONYMOUS, lambda _name: None))
+    lists = ListTools(CATALOGUE, page_size, "public", lambda _caller, _tool: True)
+    return lists.list(Call(request, ANYBODY, lambda _name: None))
 
 
 def names(page: dict[str, object]) -> list[str]:

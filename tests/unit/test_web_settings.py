@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+import web.auth.settings
+import web.limits.settings
 import web.settings
+from web.auth import AuthSettings
 from web.errors import InvalidSettings
+from web.limits import LimitSettings
 from web.settings import WebSettings, read_settings
 
 
@@ -20,15 +24,19 @@ def empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def variables() -> list[str]:
     """The variables that the docstrings of the settings name."""
-    return re.findall(r'^    """`([A-Z_]+)`', Path(web.settings.__file__).read_text(), re.MULTILINE)
+    modules = (web.settings, web.auth.settings, web.limits.settings)
+    texts = [Path(str(module.__file__)).read_text() for module in modules]
+    return [name for text in texts for name in re.findall(r'^    """`([A-Z_]+)`', text, re.MULTILINE)]
 
 
 def test_every_setting_names_its_variable() -> None:
-    assert len(variables()) == len(fields(WebSettings))
+    everything = [*fields(WebSettings), *fields(AuthSettings), *fields(LimitSettings)]
+    assert len(variables()) == len(set(variables())) == len(everything)
 
 
 def test_an_empty_environment_gives_the_defaults() -> None:
-    assert read_settings().web == WebSettings()
+    settings = read_settings()
+    assert (settings.web, settings.auth, settings.limits) == (WebSettings(), AuthSettings(), LimitSettings())
 
 
 def test_lists_and_durations_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +54,15 @@ def test_lists_and_durations_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
         ("PORT", "http"),
         ("WEB_CONCURRENCY", "0"),
         ("COATCHECK_THREADS", "1"),
-        ("COATCHECK_AUTH", "oauth"),
+        ("COATCHECK_AUTH", "basic"),
+        ("COATCHECK_OAUTH_JWKS_URL", "http://id.example.test/keys"),
+        ("COATCHECK_OAUTH_ALGORITHMS", "RS256,HS256"),
+        ("COATCHECK_OAUTH_ALGORITHMS", "none"),
+        ("COATCHECK_OAUTH_COOLDOWN_SECONDS", "0"),
+        ("COATCHECK_REQUESTS_PER_SECOND", "-1"),
+        ("COATCHECK_TASKS_PER_OWNER", "1.5"),
+        ("COATCHECK_TRUSTED_PROXIES", "10.0.0.0/8,proxy"),
+        ("COATCHECK_ENCRYPTION_KEYS", "c2hvcnQ="),
         ("COATCHECK_HOST", "0.0.0.0"),
         ("COATCHECK_PUBLIC_URL", "mcp.example.test"),
         ("COATCHECK_PUBLIC_URL", "http://["),

@@ -1,0 +1,118 @@
+"""What the state of somebody else's Celery task means for the client: an ending, or a word on how it gets on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+from celery import states
+from celery.exceptions import NotRegistered, Reject, TimeLimitExceeded
+
+from tasks_store import INTERNAL_ERROR, Status, TaskError
+from workers.errors import ProtocolError, ToolError
+from workers.exposed.cluster import UNREADABLE, State
+from workers.outcome import TIME_LIMIT, Ending, ending_of
+from workers.settings import WorkerSettings
+from workers.tool import Tool
+
+RUNNING: Final = "Running"
+
+MAX_WORDS: Final = 500
+"""Characters of a message of theirs that is shown while the work goes on."""
+
+_DONE = ("current", "done", "progress")
+_TOTAL = ("total",)
+_MESSAGE = ("message", "status", "description")
+"""What the `meta` of a state of progress calls its parts. Celery's own documentation has `current` and `total`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a client is told of work that goes on."""
+
+    message: str
+    """Empty when the state says nothing."""
+    progress: bytes = b""
+    """The progress as JSON, for the feed."""
+
+
+def ending_of_state(tool: Tool, state: State, settings: WorkerSettings, what: str) -> Ending | None:
+    """The ending that the state stands for; None while the work goes on."""
+    if state.name in (states.PENDING, states.STARTED, states.RETRY, states.RECEIVED):
+        return None
+    if state.name == states.REVOKED:
+        return Ending(Status.CANCELLED, "Cancelled")
+    if state.name in (states.SUCCESS, states.FAILURE, UNREADABLE):
+        return ending_of(tool, lambda: _returned(state), settings, what)
+    return None
+
+
+def told_of(state: State) -> Told:
+    """What is said of work that has not ended."""
+    match state.name, state.result:
+        case states.PENDING, _:
+            return Told("")
+        case states.STARTED | states.RECEIVED, _:
+            return Told(RUNNING)
+        case states.RETRY, reason:
+            return Told(_cut(f"It failed and will be tried again: {_words_of(reason)}"))
+        case name, Mapping() as meta:
+            return _progress(name, meta)
+        case name, None:
+            return Told(_cut(name))
+        case name, meta:
+            return Told(_cut(f"{name}: {meta}"))
+
+
+def lost(message: str) -> Ending:
+    """The ending of work that nobody knows of any more."""
+    return Ending(Status.FAILED, message, error=TaskError(INTERNAL_ERROR, message))
+
+
+def _returned(state: State) -> Any:
+    """What the Celery task returned.
+
+    Raises:
+        ToolError: it raised; with the exception's message, not with its traceback.
+        ProtocolError: it did not run to its end.
+    """
+    if state.name == UNREADABLE:
+        raise ProtocolError(INTERNAL_ERROR, "The result of the Celery task is not JSON")
+    if state.name == states.SUCCESS:
+        return state.result
+    if isinstance(state.result, NotRegistered):
+        raise ProtocolError(INTERNAL_ERROR, "The worker that took it knows no such Celery task")
+    if isinstance(state.result, TimeLimitExceeded):
+        raise ProtocolError(INTERNAL_ERROR, TIME_LIMIT)
+    if isinstance(state.result, Reject):
+        reason: Any = state.result.args[0]
+        raise ToolError(f"The Celery task was rejected: {reason}")
+    raise ToolError(_words_of(state.result))
+
+
+def _progress(name: str, meta: Mapping[Any, Any]) -> Told:
+    done, total, said = (_first(meta, names) for names in (_DONE, _TOTAL, _MESSAGE))
+    message = _cut(str(said)) if said else ""
+    if not isinstance(done, int | float):
+        return Told(message or _cut(name))
+    event: dict[str, object] = {"progress": done}
+    shown = f"{done:g}"
+    if isinstance(total, int | float):
+        event["total"] = total
+        shown = f"{done:g} of {total:g}"
+    if message:
+        event["message"] = message
+    return Told(message or shown, orjson.dumps(event))
+
+
+def _first(meta: Mapping[Any, Any], names: tuple[str, ...]) -> Any:
+    return next((meta[name] for name in names if meta.get(name) is not None), None)
+
+
+def _words_of(fault: object) -> str:
+    """The message of an exception; its name when it has none."""
+    return str(fault) or type(fault).__name__
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_WORDS else f"{text[:MAX_WORDS]}…"
