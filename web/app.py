@@ -1,57 +1,69 @@
 """Puts the front door together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
+from web.admission import Admission
 from web.body import BodyReader
 from web.connections import ConnectionsOfProcess
-from web.dispatch import Dispatch
+from web.dispatch import Dispatch, Method
 from web.endpoint import PATHS, endpoint
+from web.front_door import FrontDoor
 from web.guards import Doorkeeper
 from web.health import health
 from web.jobs import Jobs
 from web.methods.discover import Discover
+from web.methods.subscriptions import Subscriptions
 from web.methods.tasks import Tasks
 from web.methods.tools import CallTool, ListTools
+from web.metrics import Measured, metrics
 from web.sealed import Sealer
 from web.settings import Settings
-from workers.tool import Catalogue
+from workers.catalogue import load_catalogue
 
 
 def create_app(settings: Settings) -> Flask:
     """The front door as a WSGI application. Nothing is connected before the first request.
 
     Raises:
-        ToolModuleError, ToolDefinitionError: a tool cannot be offered as it is.
+        ToolModuleError, ToolFileError, ToolDefinitionError: a tool cannot be offered as it is.
+        InvalidSettings: tokens cannot be read.
     """
-    catalogue = Catalogue.load(settings.workers.tools)
+    catalogue = load_catalogue(settings.workers)
     connections = ConnectionsOfProcess(settings, catalogue)
-    jobs = Jobs(connections, catalogue)
+    admission = Admission(settings, catalogue, connections)
+    jobs = Jobs(connections, catalogue, admission.limits)
     sealer = Sealer(_secret(settings, connections), settings.web.state_ms // 1000)
-    tasks = Tasks(connections, jobs)
-    dispatch = Dispatch(
-        {
-            "server/discover": Discover(settings.web.instructions).discover,
-            "tools/list": ListTools(catalogue, settings.web.page_size).list,
-            "tools/call": CallTool(catalogue, settings, connections, jobs, sealer).call,
-            "tasks/get": tasks.get,
-            "tasks/update": tasks.update,
-            "tasks/cancel": tasks.cancel,
-        },
-        settings.workers.server_info,
-    )
-    app = Flask("coatcheck", static_folder=None)
+    tasks = Tasks(connections, jobs, admission.scopes, admission.limits)
+    lists = ListTools(catalogue, settings.web.page_size, admission.cache_scope, admission.scopes.may_use)
+    methods: Mapping[str, Method] = {
+        "server/discover": Discover(settings.web.instructions, admission.cache_scope).discover,
+        "tools/list": lists.list,
+        "tools/call": CallTool(catalogue, settings, connections, jobs, sealer).call,
+        "tasks/get": tasks.get,
+        "tasks/update": tasks.update,
+        "tasks/cancel": tasks.cancel,
+        "subscriptions/listen": Subscriptions(connections, admission.scopes).listen,
+    }
+    dispatch = Dispatch(methods, settings.workers.server_info, admission.admit)
+    app = FrontDoor("coatcheck", static_folder=None)
     app.url_map.strict_slashes = True
     app.url_map.redirect_defaults = False
     app.url_map.merge_slashes = False
     bodies = BodyReader(settings.web.max_body_bytes, settings.web.body_ms / 1000)
-    app.register_blueprint(endpoint(dispatch, Doorkeeper(settings.web), bodies))
+    app.register_blueprint(
+        endpoint(dispatch, Doorkeeper(settings.web), admission.caller_of, bodies, lambda: connections().streams)
+    )
     app.register_blueprint(health(connections))
+    app.register_blueprint(metrics(settings, catalogue, connections))
+    if (metadata := admission.metadata()) is not None:
+        app.register_blueprint(metadata)
     app.register_error_handler(HTTPException, _plain)
     app.extensions["coatcheck"] = connections
+    app.wsgi_app = Measured(app.wsgi_app, connections, methods)  # type: ignore[method-assign]
     return app
 
 

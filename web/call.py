@@ -7,6 +7,7 @@ from typing import Any
 from marshmallow import EXCLUDE, Schema, ValidationError
 
 from tasks_store import Owner
+from web.auth.caller import Caller
 from web.envelope import HeaderLookup, Request
 from web.errors import InvalidParams
 
@@ -25,8 +26,13 @@ class Call:
     """A request with whom it acts for and the headers it came with."""
 
     request: Request
-    owner: Owner
+    caller: Caller
     header: HeaderLookup
+
+    @property
+    def owner(self) -> Owner:
+        """Whose tasks the call may see."""
+        return self.caller.owner
 
     def params(self, schema: Schema) -> Mapping[str, Any]:
         """The method's own parameters.

@@ -1,20 +1,25 @@
 """What a web process is connected to."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tasks_store import Feed, Patience, TaskStore
+from web.seats import Seats
 from web.settings import Settings
+from web.streams import Streams
+from workers.measures import Measures
 from workers.signatures import Dispatcher
 from workers.tool import Catalogue
 
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """The store, its feed, and the way to the workers. Each connects when it is first used."""
+    """The store, its feed and who listens to it, and the way to the workers. Each connects when it is first used."""
 
     store: TaskStore
     feed: Feed
+    streams: Streams
     dispatcher: Dispatcher
 
 
@@ -25,6 +30,7 @@ class ConnectionsOfProcess:
         self._settings = settings
         self._catalogue = catalogue
         self._by_pid: dict[int, Connections] = {}
+        self.measures = Measures(self._add)
 
     def __call__(self) -> Connections:
         """This process's own; made by its first request, so after every fork."""
@@ -32,17 +38,32 @@ class ConnectionsOfProcess:
         # Two first requests may make two; one is kept, the other was never connected.
         return self._by_pid.get(pid) or self._by_pid.setdefault(pid, self._make())
 
+    def end_streams(self) -> None:
+        """The streams of this process are ending, and no other begins. Returns at once; a signal may call it."""
+        if (made := self._by_pid.get(os.getpid())) is not None:
+            made.streams.end_all()
+
     def close(self) -> None:
-        """The connections of this process are closed; the next request makes new ones."""
+        """The connections of this process are closed, its streams have ended; the next request makes new ones."""
+        self.measures.close()
         if (made := self._by_pid.pop(os.getpid(), None)) is not None:
+            made.streams.close()
             made.feed.close()
             made.dispatcher.close()
             made.store.close()
 
+    def _add(self, process: str, number: int, counts: Mapping[str, int]) -> None:
+        self().store.statistics.add(process, number, counts)
+
     def _make(self) -> Connections:
-        store = self._settings.store
+        settings = self._settings
+        store, feed = TaskStore(settings.store, Patience.DOOR), Feed(settings.store)
+        # One who is everybody may have everything.
+        most_of_one = 0 if settings.auth.mode == "none" else settings.web.streams_per_owner
+        seats = Seats(settings.web.streams, most_of_one)
         return Connections(
-            TaskStore(store, Patience.DOOR),
-            Feed(store),
-            Dispatcher(self._settings.workers, store, self._catalogue),
+            store,
+            feed,
+            Streams(store, feed, seats, settings.workers.server_info),
+            Dispatcher(settings.workers, settings.store, self._catalogue),
         )

@@ -2,20 +2,21 @@
 
 import logging
 import secrets
-import traceback
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 
-from tasks_store import Owner
+from web.auth.caller import Caller
 from web.call import Call
 from web.envelope import SUPPORTED_VERSIONS, HeaderLookup, Message, RequestId, message_of, readable_id, request_of
 from web.errors import INTERNAL_ERROR, MethodNotFound, Refusal, refusal_of
+from web.subscription import Subscription
 from web.waiting import Progress
 from web.wire import Result, error_message, result_message
+from workers.errors import places_of
 
 logger = logging.getLogger(__name__)
 
-Method = Callable[[Call], Result | Progress]
+Method = Callable[[Call], Result | Progress | Subscription]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,15 @@ class Waiting:
 class Dispatch:
     """Finds the method that a message asks for, and answers with what it gives or raises."""
 
-    def __init__(self, methods: Mapping[str, Method], server_info: Mapping[str, str]) -> None:
+    def __init__(
+        self, methods: Mapping[str, Method], server_info: Mapping[str, str], admit: Callable[[Call], None]
+    ) -> None:
+        """`admit` raises when this caller may not make this call, or not now."""
         self._methods = methods
         self._server_info = server_info
+        self._admit = admit
 
-    def answer(self, body: object, owner: Owner, header: HeaderLookup) -> Answer | Waiting:
+    def answer(self, body: object, caller: Caller, header: HeaderLookup) -> Answer | Waiting | Subscription:
         """What the client gets; nothing that it sends raises here."""
         request_id = readable_id(body)
         method = "?"
@@ -59,7 +64,7 @@ class Dispatch:
             if message.id is None:
                 return ACCEPTED  # nothing is executed for a message that could not be answered
             method = message.method
-            return self._served(message, message.id, owner, header)
+            return self._served(message, message.id, caller, header)
         except Exception as fault:  # noqa: BLE001 - a client must not meet an exception that nobody thought of
             return self.refused(fault, method, request_id)
 
@@ -70,18 +75,24 @@ class Dispatch:
         if refusal is None:
             incident = secrets.token_hex(6)
             refusal = Refusal(INTERNAL_ERROR, f"Internal error; the server's log has more under {incident}", 200)
-            logger.error("%s failed, incident %s: %s at %s", shown, incident, type(fault).__name__, _where(fault))
+            logger.error("%s failed, incident %s: %s at %s", shown, incident, type(fault).__name__, places_of(fault))
         else:
             logger.warning("%s refused: %s %s", shown, refusal.code, type(fault).__name__)
         return Answer(error_message(request_id, refusal), refusal.status, refusal.headers)
 
-    def _served(self, message: Message, request_id: RequestId, owner: Owner, header: HeaderLookup) -> Answer | Waiting:
+    def _served(
+        self, message: Message, request_id: RequestId, caller: Caller, header: HeaderLookup
+    ) -> Answer | Waiting | Subscription:
         request = request_of(message, request_id, header)
         method = self._methods.get(request.method)
         if method is None:
             raise MethodNotFound(f"No such method; this server speaks MCP {', '.join(SUPPORTED_VERSIONS)}")
+        call = Call(request, caller, header)
+        self._admit(call)
         token = request.progress_token
-        reply = method(Call(request, owner, header))
+        reply = method(call)
+        if isinstance(reply, Subscription):
+            return reply
         if not isinstance(reply, Generator):
             return Answer(result_message(request_id, reply, self._server_info))
         return self._begun(self._answering(reply, request.method, request_id), token)
@@ -101,9 +112,3 @@ class Dispatch:
             return Answer(result_message(request_id, result, self._server_info))
         except Exception as fault:  # noqa: BLE001 - as above, for what fails during the wait
             return self.refused(fault, method, request_id)
-
-
-def _where(fault: Exception) -> str:
-    """The calls that led to an exception, on one line and without any value."""
-    frames = traceback.extract_tb(fault.__traceback__)
-    return " > ".join(f"{frame.name} ({frame.filename.rpartition('/')[2]}:{frame.lineno})" for frame in frames)

@@ -3,17 +3,28 @@
 Source: basic/transports/streamable-http.
 """
 
+from collections.abc import Callable, Iterable
 from functools import partial
+from typing import TYPE_CHECKING
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Request, Response
+from flask.globals import request_ctx
 
-from web.auth import owner_of
+from web.auth import Caller
 from web.body import SOCKET, BodyReader
-from web.dispatch import Answer, Dispatch, Waiting
-from web.errors import MethodNotAllowed, WebError
+from web.dispatch import Answer, Dispatch
+from web.errors import CannotStream, MethodNotAllowed, WebError
 from web.guards import EVENT_STREAM, JSON, Acceptable, Doorkeeper, acceptable, check_content_type
+from web.handover import HandedOver
+from web.headers import sent_with
 from web.json_reader import read_json
+from web.outlet import can_take
 from web.streaming import HEADERS, client_has_left, event, in_one_piece, streamed
+from web.streams import Streams
+from web.subscription import Subscription
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 PATHS = ("/mcp", "/mcp/")
 """Both are answered alike: a redirect loses the body of a POST."""
@@ -30,31 +41,58 @@ PREFLIGHT = {
 }
 
 
-def endpoint(dispatch: Dispatch, doorkeeper: Doorkeeper, bodies: BodyReader) -> Blueprint:
+class Whole(Response):
+    """A response that is all there, and goes out as it is: nothing has to be worked out about it."""
+
+    def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        """Head and body."""
+        if environ["REQUEST_METHOD"] == "HEAD":
+            return super().__call__(environ, start_response)
+        start_response(self.status, self.headers.to_wsgi_list())
+        return (self.data,)
+
+
+def endpoint(
+    dispatch: Dispatch,
+    doorkeeper: Doorkeeper,
+    authenticate: Callable[[Request], Caller],
+    bodies: BodyReader,
+    streams: Callable[[], Streams],
+) -> Blueprint:
     """The routes of the MCP endpoint."""
     blueprint = Blueprint("mcp", __name__)
 
     def serve() -> Response:
+        request = request_ctx.request  # once: each look through Flask's own proxy costs as much as a header
         try:
             doorkeeper.check(request)
             if request.method == "OPTIONS" and (origin := doorkeeper.may_preflight(request)) is not None:
-                return _preflight(origin)
+                return _preflight(origin, request)
+            caller = authenticate(request)
             if request.method != "POST":
                 raise MethodNotAllowed("This endpoint takes POST only")
-            forms = acceptable(request.headers.get("Accept", ""))
+            forms = acceptable(request.environ.get("HTTP_ACCEPT", ""))
             check_content_type(request)
-            owner = owner_of(request)
             body = read_json(bodies.read(request))
         except WebError as fault:
             return _response(dispatch.refused(fault), Acceptable(json=True, event_stream=False))
-        answer = dispatch.answer(body, owner, request.headers.get)
-        if not isinstance(answer, Waiting):
+        answer = dispatch.answer(body, caller, sent_with(request.environ))
+        if isinstance(answer, Answer):
             return _response(answer, forms)
+        if isinstance(answer, Subscription):
+            return listening(answer, forms, request.environ.get(SOCKET))
         has_left = partial(client_has_left, request.environ.get(SOCKET))
         if answer.token is not None and forms.event_stream:
             return Response(streamed(answer.answering, answer.token, has_left), mimetype=EVENT_STREAM, headers=HEADERS)
         whole = in_one_piece(answer.answering, has_left)
         return Response(status=CLIENT_LEFT) if whole is None else _response(whole, forms)
+
+    def listening(subscription: Subscription, forms: Acceptable, connection: object) -> Response:
+        if can_take(connection):
+            return HandedOver(partial(streams().begin, subscription))
+        streams().give_seat_back(subscription.caller.owner)
+        fault = CannotStream("Streams need gunicorn's gthread worker without TLS, as web/gunicorn.conf.py has it")
+        return _response(dispatch.refused(fault, "subscriptions/listen", subscription.request_id), forms)
 
     for path in PATHS:
         blueprint.add_url_rule(path, view_func=serve, methods=VERBS, provide_automatic_options=False)
@@ -62,7 +100,7 @@ def endpoint(dispatch: Dispatch, doorkeeper: Doorkeeper, bodies: BodyReader) -> 
     @blueprint.after_request
     def tell_browser(response: Response) -> Response:
         """A page that may call this server may also read its answers."""
-        if (origin := doorkeeper.may_preflight(request)) is not None and "Origin" not in response.vary:
+        if (origin := doorkeeper.may_preflight(request_ctx.request)) is not None and "Origin" not in response.vary:
             response.headers["Access-Control-Allow-Origin"] = origin
             response.vary.add("Origin")
         return response
@@ -74,13 +112,13 @@ def _response(answer: Answer, forms: Acceptable) -> Response:
     """Results go out in a form that the client takes; errors are always JSON, which clients read by their status."""
     if answer.message and answer.status == 200 and not forms.json:
         return Response(event(answer.message), mimetype=EVENT_STREAM, headers=HEADERS)
-    response = Response(answer.message, answer.status, answer.headers, mimetype=JSON)
+    response = Whole(answer.message, answer.status, answer.headers, mimetype=JSON)
     if not answer.message:
         del response.headers["Content-Type"]
     return response
 
 
-def _preflight(origin: str) -> Response:
+def _preflight(origin: str, request: Request) -> Response:
     """What a browser asks before it sends a request of another page."""
     response = Response(status=204, headers=PREFLIGHT)
     del response.headers["Content-Type"]

@@ -61,6 +61,8 @@ class Request:
     meta: Mapping[str, object]
     capabilities: Mapping[str, object]
     """What the client declared on this very request; nothing is remembered from an earlier one."""
+    name: str = ""
+    """What the request is about, for a method whose headers say so: the parameter that `Mcp-Name` mirrors."""
 
     @property
     def declares_tasks(self) -> bool:
@@ -153,12 +155,14 @@ def request_of(message: Message, request_id: RequestId, header: HeaderLookup) ->
     capabilities = meta.get(CLIENT_CAPABILITIES)
     if not isinstance(capabilities, Mapping):
         raise InvalidParams(f"_meta[{CLIENT_CAPABILITIES!r}] is required and is an object")
-    if (named_by := NAMED_BY.get(message.method)) is not None:
-        name = message.params.get(named_by)
-        if not isinstance(name, str):
-            raise InvalidParams(f"{named_by} is required and is a string")
-        check_mirrors(NAME, name, header(NAME), may_be_encoded=True)
-    return Request(request_id, message.method, message.params, meta, capabilities)
+    named_by = NAMED_BY.get(message.method)
+    if named_by is None:
+        return Request(request_id, message.method, message.params, meta, capabilities)
+    name = message.params.get(named_by)
+    if not isinstance(name, str):
+        raise InvalidParams(f"{named_by} is required and is a string")
+    check_mirrors(NAME, name, header(NAME), may_be_encoded=True)
+    return Request(request_id, message.method, message.params, meta, capabilities, name)
 
 
 def _check_version(message: Message, meta: Mapping[str, object], header: HeaderLookup) -> None:

@@ -1,7 +1,9 @@
 """What a client is told when something cannot be done, and the one table that says how."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from tasks_store import CallConflict, StoreRefused, StoreUnavailable, TaskNotFound
@@ -18,6 +20,10 @@ MISSING_CAPABILITY: Final = -32021
 """Source: schema, MissingRequiredClientCapabilityError."""
 UNSUPPORTED_VERSION: Final = -32022
 """Source: schema, UnsupportedProtocolVersionError."""
+UNAUTHENTICATED: Final = 401
+"""Ours, as the next two: the HTTP status, which lies outside the codes that JSON-RPC reserves."""
+NOT_ALLOWED: Final = 403
+LIMIT_REACHED: Final = 429
 
 
 class WebError(Exception):
@@ -25,6 +31,8 @@ class WebError(Exception):
 
     data: Mapping[str, object] | None = None
     """Goes along as the `data` of the JSON-RPC error."""
+    headers: Mapping[str, str] = MappingProxyType({})
+    """Go along as headers of the response."""
 
 
 class MalformedJson(WebError):
@@ -76,8 +84,39 @@ class Forbidden(WebError):
     """The request came for a host or from a web page that this server does not know."""
 
 
+class Unauthenticated(WebError):
+    """The request does not prove whom it acts for; `challenge` says what would."""
+
+    def __init__(self, why: str, challenge: str) -> None:
+        super().__init__(why)
+        self.headers = {"WWW-Authenticate": challenge}
+
+
+class InsufficientScope(WebError):
+    """The caller is known and may not do this; `needed` is all that it takes."""
+
+    def __init__(self, needed: Sequence[str], challenge: str) -> None:
+        super().__init__(f"This needs the scopes: {' '.join(needed)}")
+        self.data = {"scopes": list(needed)}
+        self.headers = {"WWW-Authenticate": challenge}
+
+
+class IssuerUnavailable(WebError):
+    """Whether a token is good cannot be known, because its issuer does not tell its keys."""
+
+
+class LimitReached(WebError):
+    """Somebody asked for more than they may have at a time."""
+
+    def __init__(self, what: str, retry_after_s: float) -> None:
+        super().__init__(what)
+        self.headers = {"Retry-After": str(max(1, math.ceil(retry_after_s)))}
+
+
 class MethodNotAllowed(WebError):
     """The endpoint takes POST only."""
+
+    headers = MappingProxyType({"Allow": "POST"})
 
 
 class NotAcceptable(WebError):
@@ -98,6 +137,14 @@ class BodyTooSlow(WebError):
 
 class TooManyWaiting(WebError):
     """So many calls wait for their jobs in this process that other requests would find no thread."""
+
+
+class TooManyStreams(WebError):
+    """So many streams are open in this process that another one would make it slow for all."""
+
+
+class CannotStream(WebError):
+    """The server in front of this application holds its connections in a way that streams cannot be taken from."""
 
 
 class InvalidSettings(WebError):
@@ -127,13 +174,19 @@ TABLE: Final[Mapping[type[Exception], Row]] = {
     UnsupportedVersion: Row(UNSUPPORTED_VERSION, 400),
     TaskNotFound: Row(INVALID_PARAMS, 400, "No task with this id"),
     CallConflict: Row(INVALID_PARAMS, 400, "The idempotency key was used for another tool or other arguments"),
+    Unauthenticated: Row(UNAUTHENTICATED, 401),
     Forbidden: Row(INVALID_REQUEST, 403),
+    InsufficientScope: Row(NOT_ALLOWED, 403),
     MethodNotAllowed: Row(INVALID_REQUEST, 405),
     NotAcceptable: Row(INVALID_REQUEST, 406),
     BodyTooSlow: Row(INVALID_REQUEST, 408),
     BodyTooLarge: Row(INVALID_REQUEST, 413),
     UnsupportedMediaType: Row(INVALID_REQUEST, 415),
+    LimitReached: Row(LIMIT_REACHED, 429),
+    IssuerUnavailable: Row(INTERNAL_ERROR, 503, "The issuer of tokens does not answer", AWAY_S),
+    CannotStream: Row(INTERNAL_ERROR, 501),
     TooManyWaiting: Row(INTERNAL_ERROR, 503, retry_after_s=AWAY_S),
+    TooManyStreams: Row(INTERNAL_ERROR, 503, retry_after_s=AWAY_S),
     StoreUnavailable: Row(INTERNAL_ERROR, 503, "The task store does not answer", AWAY_S),
     StoreRefused: Row(INTERNAL_ERROR, 503, "The task store takes no writes now", AWAY_S),
     BrokerUnavailable: Row(INTERNAL_ERROR, 503, "The message broker does not answer", AWAY_S),
@@ -168,9 +221,9 @@ def refusal_of(fault: Exception) -> Refusal | None:
     if row is None:
         return None
     headers = {} if row.retry_after_s is None else {"Retry-After": str(row.retry_after_s)}
-    if isinstance(fault, MethodNotAllowed):
-        headers["Allow"] = "POST"
-    data = fault.data if isinstance(fault, WebError) else None
+    data = None
+    if isinstance(fault, WebError):
+        data, headers = fault.data, {**headers, **fault.headers}
     return Refusal(row.code, row.words or str(fault), row.status, data, headers)
 
 

@@ -8,10 +8,11 @@ from urllib.parse import urlsplit
 
 from flask import Request
 from werkzeug.datastructures import MIMEAccept
-from werkzeug.http import parse_accept_header
+from werkzeug.http import parse_accept_header, parse_options_header
 
+from web.auth.settings import LOOPBACK_HOSTS
 from web.errors import Forbidden, NotAcceptable, UnsupportedMediaType
-from web.settings import LOOPBACK_HOSTS, WebSettings
+from web.settings import WebSettings
 
 JSON: Final = "application/json"
 EVENT_STREAM: Final = "text/event-stream"
@@ -42,13 +43,13 @@ class Doorkeeper:
         host = request.environ.get("HTTP_HOST", "").strip().lower()
         if host not in self._hosts and _name_of(host) not in self._hosts:
             raise Forbidden("This server does not answer to that Host; COATCHECK_PUBLIC_URL names the one it has")
-        origin = request.headers.get("Origin")
+        origin = request.environ.get("HTTP_ORIGIN")
         if origin is not None and not self._knows(origin.strip().lower()):
             raise Forbidden("Web pages of that Origin may not call this server; COATCHECK_ALLOWED_ORIGINS lists those")
 
     def may_preflight(self, request: Request) -> str | None:
         """The page's origin when a browser is to be told that it may call, else None."""
-        origin = request.headers.get("Origin", "")
+        origin: str = request.environ.get("HTTP_ORIGIN", "")
         return origin if origin.strip().lower() in self._preflighted else None
 
     def _knows(self, origin: str) -> bool:
@@ -58,7 +59,7 @@ class Doorkeeper:
 
 def check_content_type(request: Request) -> None:
     """The body says that it is JSON. Raises UnsupportedMediaType."""
-    if request.mimetype != JSON:
+    if _media_type(request.environ.get("CONTENT_TYPE", "")) != JSON:
         raise UnsupportedMediaType("The Content-Type is application/json")
 
 
@@ -84,6 +85,11 @@ def acceptable(accept: str) -> Acceptable:
     if not taken.json and not taken.event_stream:
         raise NotAcceptable("Answers are application/json or text/event-stream")
     return taken
+
+
+@lru_cache(maxsize=256)
+def _media_type(content_type: str) -> str:
+    return parse_options_header(content_type)[0].lower()
 
 
 def _name_of(host: str) -> str | None:

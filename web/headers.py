@@ -8,7 +8,8 @@ import binascii
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 from web.errors import HeaderMismatch
 from workers.headers import HeaderParam
@@ -25,6 +26,11 @@ WHITE_SPACE: Final = " \t"
 _PLAIN = re.compile(r"[\t\x20-\x7e]*")
 _ENCODED = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
 _NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
+
+
+def sent_with(environ: Mapping[str, Any]) -> Callable[[str], str | None]:
+    """What looks up the headers of a WSGI request; one that was sent twice reads as a list."""
+    return lambda name: environ.get(_variable(name))
 
 
 def trimmed(raw: str) -> str:
@@ -101,6 +107,12 @@ def _check_number(name: str, value: float, raw: str | None) -> None:
     text = decoded(name, raw)
     if not _NUMBER.fullmatch(text) or Decimal(text) != value:
         raise HeaderMismatch(f"The header {name} differs from the body")
+
+
+@cache
+def _variable(name: str) -> str:
+    """What WSGI calls a header. The names are those of the protocol and of this server's tools, so there are few."""
+    return f"HTTP_{name.upper().replace('-', '_')}"
 
 
 def _value_at(arguments: Mapping[str, object], path: Sequence[str]) -> object:

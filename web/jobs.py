@@ -3,8 +3,9 @@
 import logging
 from collections.abc import Callable, Mapping
 
-from tasks_store import NewTask, NextRun, Outcome, Owner, Point, Task, reach
+from tasks_store import CallConflict, NewTask, NextRun, Outcome, Owner, Point, Task, new_task_id, reach
 from web.connections import Connections
+from web.limits import Limits
 from workers.errors import BrokerUnavailable
 from workers.tool import Catalogue
 
@@ -18,13 +19,29 @@ class Jobs:
     due, and the sweeper sends it.
     """
 
-    def __init__(self, connections: Callable[[], Connections], catalogue: Catalogue) -> None:
+    def __init__(self, connections: Callable[[], Connections], catalogue: Catalogue, limits: Limits) -> None:
         self._connections = connections
         self._catalogue = catalogue
+        self._limits = limits
 
     def create(self, new: NewTask) -> tuple[Task, bool]:
-        """The task is durable; the flag is True when this call made it, and then it is to be started."""
-        return self._connections().store.create(new)
+        """The task is durable; the flag is True when this call made it, and then it is to be started.
+
+        Raises:
+            LimitReached: there are too many.
+            CallConflict: the idempotency key was used for another tool or other arguments.
+        """
+        task_id = new_task_id(new.call)
+        self._limits.check_task(new, task_id)
+        is_new = False
+        try:
+            task, is_new = self._connections().store.create(new, task_id)
+        except CallConflict:
+            self._limits.forget_task(new.owner, task_id)
+            raise
+        if not is_new:
+            self._limits.forget_task(new.owner, task_id)
+        return task, is_new
 
     def start(self, task: Task) -> None:
         """The message of the first run is with the broker, or will be."""
@@ -33,7 +50,11 @@ class Jobs:
         self._send(run, lambda: self._connections().dispatcher.send_run(run))
 
     def answer(self, owner: Owner, task_id: str, answers: Mapping[str, bytes]) -> None:
-        """The answers are durable, and when none is outstanding any more the job resumes. Raises TaskNotFound."""
+        """The answers are durable, and when none is outstanding any more the job resumes.
+
+        Raises TaskNotFound, and InvalidParams for an answer that is too large.
+        """
+        self._limits.check_answers(answers)
         connections = self._connections()
         answered = connections.store.answer(owner, task_id, answers)
         if (run := answered.resumes) is not None:

@@ -1,20 +1,18 @@
 """What the front door needs to know of its surroundings."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
-from urllib.parse import urlsplit
 
 from environs import Env, EnvValidationError
 from marshmallow import ValidationError
-from marshmallow.validate import OneOf, Range
+from marshmallow.validate import Range
 
 from tasks_store import StoreSettings, fault_lines, milliseconds
+from web.auth.settings import LOOPBACK_HOSTS, AuthSettings, is_address
 from web.errors import InvalidSettings
+from web.limits.settings import LimitSettings
 from workers.settings import WorkerSettings
-
-LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
-"""The names of this machine that nobody else can answer to."""
 
 MIN_SECRET_LENGTH = 32
 """Characters; a shorter secret could be guessed from what it sealed."""
@@ -32,17 +30,17 @@ class WebSettings:
     """`WEB_CONCURRENCY`: web processes."""
     threads: int = 32
     """`COATCHECK_THREADS`: requests that one web process serves at a time."""
+    streams: int = 1_000
+    """`COATCHECK_STREAMS`: how many clients may listen to their tasks at a time in one web process."""
+    streams_per_owner: int = 100
+    """`COATCHECK_STREAMS_PER_OWNER`: streams of one caller in one web process, where callers are known."""
     public_url: str = ""
     """`COATCHECK_PUBLIC_URL`: where clients find this server, such as `https://mcp.example.com`."""
     allowed_hosts: tuple[str, ...] = ()
     """`COATCHECK_ALLOWED_HOSTS`: further values of `Host`, comma-separated; a name without a port allows every port."""
     allowed_origins: tuple[str, ...] = ()
     """`COATCHECK_ALLOWED_ORIGINS`: web pages that may call this server from a browser, comma-separated."""
-    auth: str = "none"
-    """`COATCHECK_AUTH`: who may call; `none` is everybody, and so for loopback addresses."""
-    allow_anonymous: bool = False
-    """`COATCHECK_ALLOW_ANONYMOUS`: accept `COATCHECK_AUTH=none` on other addresses too."""
-    secret_key: str = ""
+    secret_key: str = field(default="", repr=False)
     """`COATCHECK_SECRET_KEY`: seals `requestState`; without it the processes share one that the store keeps."""
     max_body_bytes: int = 1024 * 1024
     """`COATCHECK_MAX_BODY_BYTES`: the largest request."""
@@ -56,26 +54,27 @@ class WebSettings:
     """`COATCHECK_STATE_SECONDS`: how long a client may take to come back with the answers to a synchronous call."""
     page_size: int = 100
     """`COATCHECK_PAGE_SIZE`: tools on one page of `tools/list`."""
+    metrics_token: str = field(default="", repr=False)
+    """`COATCHECK_METRICS_TOKEN`: what Prometheus sends as a bearer token to `/metrics`; without it, the page is there
+    only where this machine alone can reach it."""
     instructions: str = ""
     """`COATCHECK_INSTRUCTIONS`: what a model should know about this server as a whole."""
 
     @classmethod
-    def read(cls, env: Env) -> Self:
+    def read(cls, env: Env, auth: AuthSettings) -> Self:
         """The settings as the environment has them; faults are kept by `env` and reported when it is sealed."""
-        auth = env.str(
-            "COATCHECK_AUTH", cls.auth, validate=OneOf(["none"], error="must be none, the only way there is")
-        )
-        anonymous = env.bool("COATCHECK_ALLOW_ANONYMOUS", cls.allow_anonymous)
+        # Without a default a variable must be set: tokens are issued for an address, and this server must know its own.
+        public = {} if auth.mode == "oauth" else {"default": cls.public_url}
         return cls(
-            host=env.str("COATCHECK_HOST", cls.host, validate=_reachable_only_if(bool(anonymous) or auth != "none")),
+            host=env.str("COATCHECK_HOST", cls.host, validate=_reachable_only_if(auth.is_closed_to_strangers)),
             port=env.int("PORT", cls.port, validate=Range(1, 65_535, error="must be from 1 to 65535")),
             processes=env.int("WEB_CONCURRENCY", cls.processes, validate=_AT_LEAST_1),
             threads=env.int("COATCHECK_THREADS", cls.threads, validate=Range(min=2, error="must be at least 2")),
-            public_url=env.str("COATCHECK_PUBLIC_URL", cls.public_url, validate=_check_public_url),
+            streams=env.int("COATCHECK_STREAMS", cls.streams, validate=_AT_LEAST_1),
+            streams_per_owner=env.int("COATCHECK_STREAMS_PER_OWNER", cls.streams_per_owner, validate=_AT_LEAST_1),
+            public_url=env.str("COATCHECK_PUBLIC_URL", validate=_check_public_url, **public),
             allowed_hosts=_list(env, "COATCHECK_ALLOWED_HOSTS"),
             allowed_origins=_list(env, "COATCHECK_ALLOWED_ORIGINS"),
-            auth=auth,
-            allow_anonymous=anonymous,
             secret_key=env.str("COATCHECK_SECRET_KEY", cls.secret_key, validate=_check_secret),
             max_body_bytes=env.int("COATCHECK_MAX_BODY_BYTES", cls.max_body_bytes, validate=_AT_LEAST_1),
             body_ms=milliseconds(env, "COATCHECK_BODY_SECONDS", cls.body_ms, least=0.1),
@@ -83,8 +82,15 @@ class WebSettings:
             grace_ms=milliseconds(env, "COATCHECK_GRACE_SECONDS", cls.grace_ms, least=0, most=60),
             state_ms=milliseconds(env, "COATCHECK_STATE_SECONDS", cls.state_ms, least=1),
             page_size=env.int("COATCHECK_PAGE_SIZE", cls.page_size, validate=_AT_LEAST_1),
+            metrics_token=env.str("COATCHECK_METRICS_TOKEN", cls.metrics_token, validate=_check_secret),
             instructions=env.str("COATCHECK_INSTRUCTIONS", cls.instructions),
         )
+
+    @property
+    def resource(self) -> str:
+        """The canonical URI of the MCP endpoint, or nothing. Source: basic/authorization, "Canonical Server URI"."""
+        address = self.public_url.rstrip("/")
+        return address if not address or address.endswith("/mcp") else f"{address}/mcp"
 
     @property
     def max_waiting(self) -> int:
@@ -99,6 +105,8 @@ class Settings:
     store: StoreSettings
     workers: WorkerSettings
     web: WebSettings
+    auth: AuthSettings = field(default_factory=AuthSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
 
 
 def read_settings() -> Settings:
@@ -109,7 +117,10 @@ def read_settings() -> Settings:
     """
     env = Env(eager=False)
     store = StoreSettings.read(env)
-    settings = Settings(store, WorkerSettings.read(env, store), WebSettings.read(env))
+    auth = AuthSettings.read(env)
+    settings = Settings(
+        store, WorkerSettings.read(env, store), WebSettings.read(env, auth), auth, LimitSettings.read(env)
+    )
     try:
         env.seal()
     except EnvValidationError as fault:
@@ -137,12 +148,7 @@ def _reachable_only_if(is_allowed: bool) -> Callable[[str], None]:
 
 
 def _check_public_url(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-        is_complete = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_complete = False
-    if url and not is_complete:
+    if url and not is_address(url):
         raise ValidationError("must be an http or https address, such as https://mcp.example.com")
 
 

@@ -12,6 +12,8 @@ from web.envelope import SUPPORTED_VERSIONS, TASKS_EXTENSION, RequestId
 from web.errors import Refusal
 
 SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
+"""On everything that a stream carries: the id of the request that opened it."""
 
 COMPLETE: Final[Mapping[str, object]] = {"resultType": "complete"}
 """The empty acknowledgement. Source: ext-tasks, tasks.md, "Task Update Requests" and "Task Cancellation"."""
@@ -37,8 +39,26 @@ def error_message(request_id: RequestId | None, refusal: Refusal) -> bytes:
 
 def progress_message(token: RequestId, progress: Mapping[str, object]) -> bytes:
     """A `notifications/progress`. Source: basic/patterns/progress."""
-    params = {"progressToken": _id(token), **progress}
-    return orjson.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+    return _notification("notifications/progress", {"progressToken": _id(token), **progress})
+
+
+def acknowledged(subscription_id: RequestId, task_ids: Sequence[str] | None) -> bytes:
+    """A `notifications/subscriptions/acknowledged`. Source: basic/patterns/subscriptions, "Acknowledgment"."""
+    honoured = {} if task_ids is None else {"taskIds": task_ids}
+    params = {"_meta": {SUBSCRIPTION_ID: _id(subscription_id)}, "notifications": honoured}
+    return _notification("notifications/subscriptions/acknowledged", params)
+
+
+def task_notification(subscription_id: RequestId, task: Task) -> bytes:
+    """A `notifications/tasks`: what `tasks/get` says. Source: ext-tasks, tasks.md, "Task Status Notifications"."""
+    params = {"_meta": {SUBSCRIPTION_ID: _id(subscription_id)}, **_detailed(task)}
+    return _notification("notifications/tasks", params)
+
+
+def subscription_ended(subscription_id: RequestId, server_info: Mapping[str, str]) -> bytes:
+    """The response that ends a subscription. Source: basic/patterns/subscriptions, "Graceful Closure"."""
+    meta = {SUBSCRIPTION_ID: _id(subscription_id), SERVER_INFO: server_info}
+    return orjson.dumps({"jsonrpc": "2.0", "id": _id(subscription_id), "result": {**COMPLETE, "_meta": meta}})
 
 
 def discovered(instructions: str, ttl_ms: int, cache_scope: str) -> dict[str, object]:
@@ -73,7 +93,23 @@ def task_created(task: Task) -> dict[str, object]:
 
 def task_as_it_stands(task: Task) -> dict[str, object]:
     """A GetTaskResult: the task, and what belongs to its status. Source: ext-tasks, tasks.md, "Task Polling"."""
-    shown = {**COMPLETE, **_task(task)}
+    return {**COMPLETE, **_detailed(task)}
+
+
+def timestamp(ms: int) -> str:
+    """Milliseconds since 1970 in ISO 8601, always in one spelling: UTC, three decimals, `Z`."""
+    seconds, rest = divmod(ms, 1000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:03d}Z"
+
+
+def compact(value: object) -> bytes:
+    """JSON for the store. The standard encoder, because integers of a client may have more than 64 bits."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _detailed(task: Task) -> dict[str, object]:
+    """A DetailedTask. Source: ext-tasks, tasks.md, "Task Status"."""
+    shown = _task(task)
     if task.status is Status.INPUT_REQUIRED:
         shown["inputRequests"] = _fragments(task.input_requests)
     elif task.status is Status.COMPLETED:
@@ -88,17 +124,6 @@ def task_as_it_stands(task: Task) -> dict[str, object]:
     return shown
 
 
-def timestamp(ms: int) -> str:
-    """Milliseconds since 1970 in ISO 8601, always in one spelling: UTC, three decimals, `Z`."""
-    seconds, rest = divmod(ms, 1000)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:03d}Z"
-
-
-def compact(value: object) -> bytes:
-    """JSON for the store. The standard encoder, because integers of a client may have more than 64 bits."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-
-
 def _task(task: Task) -> dict[str, object]:
     shown: dict[str, object] = {"taskId": task.task_id, "status": task.status.value}
     if task.message:
@@ -108,6 +133,10 @@ def _task(task: Task) -> dict[str, object]:
     shown["ttlMs"] = task.ttl_ms
     shown["pollIntervalMs"] = task.poll_interval_ms
     return shown
+
+
+def _notification(method: str, params: Mapping[str, object]) -> bytes:
+    return orjson.dumps({"jsonrpc": "2.0", "method": method, "params": params})
 
 
 def _fragments(parts: Mapping[str, bytes]) -> dict[str, orjson.Fragment]:

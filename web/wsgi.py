@@ -14,11 +14,15 @@ CANNOT_START = 4
 
 logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
 
+logger = logging.getLogger(__name__)
+
 try:
     settings = read_settings()
     arm(settings.store.faults)
     refuse_unfit_store(settings.store)
     app = create_app(settings)
+    if settings.auth.mode == "none" and settings.auth.allow_anonymous:
+        logger.warning("COATCHECK_ALLOW_ANONYMOUS: whoever can reach this server may call every tool and see all tasks")
 except (InvalidSettings, UnfitStore, WorkersError) as fault:
     print(f"coatcheck cannot start:\n{fault}", file=sys.stderr)  # noqa: T201 - for the person who started it
     sys.exit(CANNOT_START)

@@ -356,4 +356,4 @@ def test_many_requests_share_a_connection_and_many_connections_a_server(door: Do
 
 def test_the_front_door_runs_on_threads(platform: Platform) -> None:
     """C47: nothing is patched, so nothing can be patched too late."""
-    assert "Using worker: gthread" in platform.webs[0].log
+    assert "Using worker: PatientWorker" in platform.webs[0].log

@@ -5,31 +5,34 @@ from typing import Final
 
 from marshmallow import fields
 
-from web.answers import check_declared, checked_answers
+from tasks_store import Task
+from web.answers import checked_answers
+from web.auth.scopes import Scopes
 from web.call import Call, Params
 from web.connections import Connections
 from web.envelope import TASKS_EXTENSION
+from web.errors import MissingCapability
 from web.jobs import Jobs
+from web.limits import Limits
 from web.wire import COMPLETE, task_as_it_stands
 
 REQUIRED: Final[Mapping[str, object]] = {"extensions": {TASKS_EXTENSION: {}}}
 """What a client must declare to do anything with tasks."""
 
 
-class TaskParams(Params):
-    """Source: ext-tasks, tasks.md, "Task Polling" and "Task Cancellation"."""
-
-    task_id = fields.String(required=True, data_key="taskId")
-
-
-class UpdateParams(TaskParams):
+class UpdateParams(Params):
     """Source: ext-tasks, tasks.md, "Task Update Requests"."""
 
     input_responses = fields.Dict(required=True, data_key="inputResponses")
 
 
-TASK_PARAMS: Final = TaskParams()
 UPDATE_PARAMS: Final = UpdateParams()
+
+
+def check_knows_tasks(call: Call) -> None:
+    """The client declared that it can be given tasks. Raises MissingCapability."""
+    if not call.request.declares_tasks:
+        raise MissingCapability(REQUIRED)
 
 
 class Tasks:
@@ -39,24 +42,26 @@ class Tasks:
     is not a task of this owner.
     """
 
-    def __init__(self, connections: Callable[[], Connections], jobs: Jobs) -> None:
+    def __init__(self, connections: Callable[[], Connections], jobs: Jobs, scopes: Scopes, limits: Limits) -> None:
         self._connections = connections
         self._jobs = jobs
+        self._scopes = scopes
+        self._limits = limits
 
     def get(self, call: Call) -> dict[str, object]:
         """The task as it stands. Source: ext-tasks, tasks.md, "Task Polling"."""
-        check_declared(REQUIRED, call.request.capabilities)
-        task_id = call.params(TASK_PARAMS)["task_id"]
-        return task_as_it_stands(self._connections().store.get(call.owner, task_id))
+        check_knows_tasks(call)
+        self._limits.check_poll(call.owner, call.request.name)
+        return task_as_it_stands(self._permitted(call))
 
     def update(self, call: Call) -> Mapping[str, object]:
         """The answers to outstanding inputs are durable, all or none; other keys and ended tasks change nothing.
 
         Source: ext-tasks, tasks.md, "Task Update Requests".
         """
-        check_declared(REQUIRED, call.request.capabilities)
+        check_knows_tasks(call)
         params = call.params(UPDATE_PARAMS)
-        task = self._connections().store.get(call.owner, params["task_id"])
+        task = self._permitted(call)
         answers = checked_answers(task.input_requests, params["input_responses"])
         if answers:
             self._jobs.answer(call.owner, task.task_id, answers)
@@ -64,6 +69,14 @@ class Tasks:
 
     def cancel(self, call: Call) -> Mapping[str, object]:
         """The wish is durable; a task that ended is left as it is. Source: ext-tasks, tasks.md, "Task Cancellation"."""
-        check_declared(REQUIRED, call.request.capabilities)
-        self._jobs.cancel(call.owner, call.params(TASK_PARAMS)["task_id"])
+        check_knows_tasks(call)
+        if not self._scopes.may_use_all(call.caller):
+            self._permitted(call)
+        self._jobs.cancel(call.owner, call.request.name)
         return COMPLETE
+
+    def _permitted(self, call: Call) -> Task:
+        """The task, of a tool that the caller may use: a token that was granted less sees less of its own tasks."""
+        task = self._connections().store.get(call.owner, call.request.name)
+        self._scopes.check_task(call, task.tool)
+        return task

@@ -11,13 +11,14 @@ from marshmallow import fields
 
 from tasks_store import NewTask, Status, StoreError, Task, TaskError, TaskNotFound, Watch
 from web.answers import check_askable, check_declared, checked_answers
+from web.auth import Caller
 from web.call import Call, Params
 from web.connections import Connections
 from web.errors import CallFailed, InvalidParams, TooManyWaiting
 from web.headers import check_params
 from web.jobs import Jobs
-from web.methods.discover import CACHE_SCOPE, LIST_TTL_MS
-from web.methods.tasks import REQUIRED
+from web.methods.discover import LIST_TTL_MS
+from web.methods.tasks import check_knows_tasks
 from web.rounds import FirstAnswers, first_round
 from web.sealed import Binding, Sealer, State
 from web.settings import Settings
@@ -49,29 +50,28 @@ CALL_PARAMS: Final = CallParams()
 
 
 class ListTools:
-    """Lists what can be called, always in the same order."""
+    """Lists what the caller can call, always in the same order."""
 
-    def __init__(self, catalogue: Catalogue, page_size: int) -> None:
-        self._described = [tool.describe() for tool in catalogue.tools]
+    def __init__(
+        self, catalogue: Catalogue, page_size: int, cache_scope: str, may_use: Callable[[Caller, Tool], bool]
+    ) -> None:
+        self._described = [(tool, tool.describe()) for tool in catalogue.tools]
         self._page_size = page_size
+        self._cache_scope = cache_scope
+        self._may_use = may_use
 
     def list(self, call: Call) -> dict[str, object]:
         """One page. A cursor is the name that the page before ended with, so that it survives a deployment.
 
         Source: server/tools, "Listing Tools".
         """
+        usable = [described for tool, described in self._described if self._may_use(call.caller, tool)]
         start = 0
         if (cursor := call.params(LIST_PARAMS).get("cursor")) is not None:
-            start = self._after(cursor)
-        page = self._described[start : start + self._page_size]
-        is_last = start + self._page_size >= len(self._described)
-        return tools_listed(page, "" if is_last else _cursor(page[-1]), LIST_TTL_MS, CACHE_SCOPE)
-
-    def _after(self, cursor: str) -> int:
-        for number, tool in enumerate(self._described, 1):
-            if _cursor(tool) == cursor:
-                return number
-        raise InvalidParams("cursor: is not one that this server gave")
+            start = _after(cursor, usable)
+        page = usable[start : start + self._page_size]
+        is_last = start + self._page_size >= len(usable)
+        return tools_listed(page, "" if is_last else _cursor(page[-1]), LIST_TTL_MS, self._cache_scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class CallTool:
         check_params(tool.header_params, arguments, call.header)
         check_declared(tool.requires, call.request.capabilities)
         if tool.mode == "task_only":
-            check_declared(REQUIRED, call.request.capabilities)
+            check_knows_tasks(call)
         called = Called(
             call,
             tool,
@@ -278,6 +278,13 @@ class CallTool:
 
 def _call_failed(error: TaskError) -> CallFailed:
     return CallFailed(error.code, error.message, error.data)
+
+
+def _after(cursor: str, tools: Sequence[Mapping[str, object]]) -> int:
+    for number, tool in enumerate(tools, 1):
+        if _cursor(tool) == cursor:
+            return number
+    raise InvalidParams("cursor: is not one that this server gave")
 
 
 def _cursor(tool: Mapping[str, object]) -> str:

@@ -1,0 +1,1 @@
+"""What must not leak, and what must not be let in."""

@@ -1,0 +1,106 @@
+"""Encryption at rest: what a key opens, and what it does not."""
+
+import os
+
+import pytest
+from redis import Redis
+
+from tasks_store import (
+    Asked,
+    Claim,
+    NewTask,
+    Owner,
+    Patience,
+    SealBroken,
+    Status,
+    StoreSettings,
+    TaskError,
+    TaskStore,
+)
+from tasks_store.vault import Vault
+from tests.support.contents import contents, names
+
+OLD, NEW = os.urandom(32), os.urandom(32)
+VALUE = b'{"secret": "value"}'
+ANN = Owner("acme", "ann")
+MARKER = b"M4RK3R"
+
+
+def test_a_value_comes_back_and_nothing_of_it_is_seen() -> None:
+    vault = Vault([OLD])
+    sealed = vault.seal("task", "result", VALUE)
+    assert b"secret" not in sealed
+    assert vault.open("task", "result", sealed) == VALUE
+    assert vault.seal("task", "result", VALUE) != sealed
+
+
+@pytest.mark.parametrize("place", [("other", "result"), ("task", "arguments"), ("task", "answer:result")])
+def test_a_value_that_was_moved_does_not_open(place: tuple[str, str]) -> None:
+    """Bound to the task and to the field."""
+    vault = Vault([OLD])
+    with pytest.raises(SealBroken):
+        vault.open(*place, vault.seal("task", "result", VALUE))
+
+
+def test_a_value_that_was_altered_does_not_open() -> None:
+    vault = Vault([OLD])
+    sealed = bytearray(vault.seal("task", "result", VALUE))
+    for n in range(1, len(sealed)):
+        altered = bytes(sealed[:n]) + bytes([sealed[n] ^ 1]) + bytes(sealed[n + 1 :])
+        with pytest.raises(SealBroken):
+            vault.open("task", "result", altered)
+    for length in range(1, len(sealed)):
+        with pytest.raises(SealBroken):
+            vault.open("task", "result", bytes(sealed[:length]))
+
+
+def test_the_first_key_seals_and_all_open() -> None:
+    """A new key is put in front, and the old one goes when nothing is left that it sealed."""
+    rotated = Vault([NEW, OLD])
+    assert rotated.open("t", "f", Vault([OLD]).seal("t", "f", VALUE)) == VALUE
+    assert Vault([NEW]).open("t", "f", rotated.seal("t", "f", VALUE)) == VALUE
+    for without in (Vault([NEW]), Vault([])):
+        with pytest.raises(SealBroken):
+            without.open("t", "f", Vault([OLD]).seal("t", "f", VALUE))
+
+
+def test_what_was_stored_before_there_was_a_key_is_read_as_it_is() -> None:
+    assert Vault([OLD]).open("t", "f", Vault([]).seal("t", "f", VALUE)) == VALUE
+    assert Vault([OLD]).seal("t", "f", b"") == b""
+
+
+def test_with_a_key_nothing_of_a_task_can_be_read_in_the_store(redis_url: str, raw: Redis) -> None:
+    """Arguments, inputs, answers, steps, results and the data of errors; and the task works as without."""
+    store = TaskStore(StoreSettings(redis_url=redis_url, encryption_keys=(OLD,)), Patience.DOOR)
+    marked = b'"%s"' % MARKER
+    given = {"first": (marked, marked)}
+    task, _ = store.create(NewTask(ANN, "tool", marked, answers=given, idempotency_key="once"))
+    first = store.claim(task.task_id, "run-1")
+    assert isinstance(first, Claim)
+    assert (first.arguments, first.inputs["first"].request, first.inputs["first"].answer) == (marked,) * 3
+    store.keep_step(task.task_id, "run-1", "step", marked)
+    store.park(task.task_id, "run-1", [Asked("second", marked)])
+    assert store.get(ANN, task.task_id).input_requests == {"second": marked}
+    store.answer(ANN, task.task_id, {"second": marked})
+    checked = store.given(task.task_id, "second")
+    assert checked is not None
+    assert (checked.request, checked.answer) == (marked, marked)
+    second = store.claim(task.task_id, "run-2")
+    assert isinstance(second, Claim)
+    assert (second.steps, second.inputs["second"].answer) == ({"step": marked}, marked)
+    assert found_in(raw) == []
+    store.finish(task.task_id, "run-2", Status.COMPLETED, result=marked)
+    assert store.get(ANN, task.task_id).result == marked
+    failed, _ = store.create(NewTask(ANN, "tool", b"{}"))
+    store.claim(failed.task_id, "run-1")
+    store.finish(failed.task_id, "run-1", Status.FAILED, error=TaskError(1, "no", marked))
+    error = store.get(ANN, failed.task_id).error
+    assert error is not None
+    assert error.data == marked
+    assert found_in(raw) == []
+    store.close()
+
+
+def found_in(raw: Redis) -> list[str]:
+    """Where the marker can be read."""
+    return [name for name in names(raw) if MARKER in contents(raw, name)]

@@ -1,0 +1,1 @@
+"""What clients hear who listen to their tasks."""

@@ -1,0 +1,101 @@
+"""Callers with an access token of an authorization server: `COATCHECK_AUTH=oauth`.
+
+Source: RFC 9068; basic/authorization, "Token Handling".
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import Key
+from joserfc.jws import JWSRegistry
+
+from tasks_store import Owner
+from web.auth.caller import Caller
+from web.auth.challenge import Challenger
+from web.auth.keys import Keys
+from web.auth.settings import AuthSettings
+
+SKEW_S: Final = 10.0
+"""How far the issuer's clock may be ahead of ours. None in the other direction: an expired token has expired."""
+
+
+class _UnknownKey(Exception):
+    """The token names a key that its issuer does not have."""
+
+
+class TokenVerifier:
+    """Takes a JSON Web Token for what its issuer says it is, and for nothing else."""
+
+    def __init__(self, settings: AuthSettings, resource: str, challenger: Challenger) -> None:
+        """`resource` is this server's canonical URI."""
+        self._settings = settings
+        self._challenger = challenger
+        self._keys = Keys(settings)
+        known = {resource, resource.removesuffix("/mcp"), *settings.audiences}
+        self._audiences = frozenset(audience.rstrip("/") for audience in known)
+        # Issuers put more into headers than a standard knows of.
+        self._registry = JWSRegistry(algorithms=settings.algorithms, strict_check_header=False)
+
+    def caller_of(self, token: str) -> Caller:
+        """Whom this token was issued to.
+
+        Raises:
+            Unauthenticated: it is not one of this issuer for this server, now.
+            IssuerUnavailable: that cannot be known.
+        """
+        try:
+            claims = jwt.decode(token, self._key_of, registry=self._registry).claims
+        except _UnknownKey:
+            self._challenger.invalid("its key is unknown")
+        except (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            # The library raises the latter kinds for tokens that are no tokens.
+            self._challenger.invalid("its signature does not hold")
+        self._check(claims)
+        return Caller(self._owner(claims), self._scopes(claims), float(claims["exp"]))
+
+    def _key_of(self, token: Any) -> Key:
+        header: Mapping[str, Any] = token.headers()
+        named = header.get("kid")
+        key = self._keys.get(named if isinstance(named, str) else None)
+        if key is None:
+            raise _UnknownKey
+        return key
+
+    def _check(self, claims: Mapping[str, Any]) -> None:
+        now = time.time()
+        if claims.get("iss") != self._settings.issuer:
+            self._challenger.invalid("it is of another issuer")
+        if not self._names_us(claims.get("aud")):
+            self._challenger.invalid("it is for another audience")
+        if not _is_time(claims.get("exp")) or claims["exp"] <= now:
+            self._challenger.invalid("it has expired")
+        if "nbf" in claims and (not _is_time(claims["nbf"]) or claims["nbf"] > now + SKEW_S):
+            self._challenger.invalid("it is not valid yet")
+
+    def _names_us(self, audience: object) -> bool:
+        named = audience if isinstance(audience, list) else [audience]
+        return any(isinstance(one, str) and one.rstrip("/") in self._audiences for one in named)
+
+    def _owner(self, claims: Mapping[str, Any]) -> Owner:
+        tenant_claim = self._settings.tenant_claim
+        tenant = self._text(claims, tenant_claim) if tenant_claim else ""
+        return Owner(tenant, self._text(claims, self._settings.principal_claim))
+
+    def _text(self, claims: Mapping[str, Any], claim: str) -> str:
+        """What a claim says; two callers whose tokens lack it would be one."""
+        value = claims.get(claim)
+        if not isinstance(value, str) or not value:
+            self._challenger.invalid(f"it has no {claim}")
+        return value
+
+    def _scopes(self, claims: Mapping[str, Any]) -> frozenset[str]:
+        granted = claims.get(self._settings.scope_claim, "")
+        listed = granted.split() if isinstance(granted, str) else granted
+        return frozenset(one for one in listed if isinstance(one, str)) if isinstance(listed, list) else frozenset()
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

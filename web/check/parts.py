@@ -1,0 +1,214 @@
+"""The parts of a deployment, each tried once."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.error import URLError
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+from tasks_store import Patience, StoreError, TaskStore
+from tasks_store.fitness import unfitness
+from web.auth.settings import LOOPBACK_HOSTS
+from web.check.flower import FlowerSettings
+from web.settings import Settings
+from workers.catalogue import load_catalogue
+from workers.errors import BrokerUnavailable, ResultsUnavailable, WorkersError
+from workers.exposed.cluster import Cluster
+from workers.signatures import Dispatcher
+from workers.tool import Catalogue
+
+MOST_SKEW_S: Final = 5.0
+"""How far the clock of this machine may be from that of Redis: tokens are judged by the one, deadlines by the other."""
+
+PUBLIC_SECONDS: Final = 5.0
+"""How long the public address may take to answer."""
+
+
+class Wrong(Exception):
+    """A part does not work; `mend` says what to do about it."""
+
+    def __init__(self, what: str, mend: str) -> None:
+        super().__init__(what)
+        self.mend = mend
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What the parts are tried with."""
+
+    settings: Settings
+    flower: FlowerSettings
+    catalogue: Catalogue
+    store: TaskStore
+    dispatcher: Dispatcher
+    cluster: Cluster
+
+    @classmethod
+    def of(cls, settings: Settings, flower: FlowerSettings) -> "Deployment":
+        """The deployment that these settings describe; nothing is connected yet.
+
+        Raises:
+            WorkersError: a tool cannot be offered as it is.
+        """
+        catalogue = load_catalogue(settings.workers)
+        return cls(
+            settings,
+            flower,
+            catalogue,
+            TaskStore(settings.store, Patience.DOOR),
+            Dispatcher(settings.workers, settings.store, catalogue),
+            Cluster(settings.workers, settings.store),
+        )
+
+    def close(self) -> None:
+        """The connections are closed."""
+        self.cluster.close()
+        self.dispatcher.close()
+        self.store.close()
+
+
+def store(deployment: Deployment) -> str:
+    """Redis answers, and would not lose what it is given."""
+    try:
+        deployment.store.ping()
+    except StoreError as fault:
+        raise Wrong(
+            str(fault), "REDIS_URL must lead to a Redis 6.2 or newer, or a Valkey, that this process can reach"
+        ) from fault
+    if faults := unfitness(deployment.settings.store):
+        raise Wrong(" ".join(faults), "mend the server, or accept the risk with COATCHECK_UNFIT_STORE=warn")
+    return "answers, and keeps what it is given"
+
+
+def clock(deployment: Deployment) -> str:
+    """This machine and Redis agree on the time."""
+    before = time.time()
+    theirs = deployment.store.now_ms() / 1000
+    ours = (before + time.time()) / 2
+    if abs(ours - theirs) > MOST_SKEW_S:
+        raise Wrong(f"this machine's clock is {ours - theirs:+.0f} s from that of Redis", "let NTP set both clocks")
+    return "agrees with that of Redis"
+
+
+def broker(deployment: Deployment) -> str:
+    """Messages can be sent."""
+    try:
+        deployment.dispatcher.check()
+    except BrokerUnavailable as fault:
+        raise Wrong(
+            str(fault), "CELERY_BROKER_URL must lead to a Redis or RabbitMQ that this process can reach"
+        ) from fault
+    return "answers"
+
+
+def results(deployment: Deployment) -> str:
+    """The chord of a resume can count its parts."""
+    try:
+        deployment.dispatcher.check_results()
+    except BrokerUnavailable as fault:
+        raise Wrong(
+            str(fault), "CELERY_RESULT_BACKEND must lead to a result backend that this process can reach"
+        ) from fault
+    return "answers"
+
+
+def worker(deployment: Deployment) -> str:
+    """Somebody would do the work."""
+    alive = deployment.store.workers_alive()
+    if not alive:
+        raise Wrong("no worker was seen lately", "start one: celery -A workers worker")
+    return f"{alive} alive"
+
+
+def exposed(deployment: Deployment) -> str:
+    """The application whose tasks are exposed can be sent to and looked at."""
+    works = [tool.exposed for tool in deployment.catalogue if tool.exposed is not None]
+    if not works:
+        return "no Celery task of another application is exposed"
+    try:
+        alive = deployment.cluster.census(["none"]).workers
+        deployment.cluster.state("none")
+    except BrokerUnavailable as fault:
+        raise Wrong(str(fault), "COATCHECK_EXPOSE_BROKER_URL must lead to the broker of their workers") from fault
+    except ResultsUnavailable as fault:
+        raise Wrong(
+            str(fault), "COATCHECK_EXPOSE_RESULT_BACKEND must lead to where their workers leave results"
+        ) from fault
+    if not alive:
+        raise Wrong("none of their workers answers", "start one, with remote control on, on the same broker")
+    return f"{len(works)} tasks, {alive} of their workers answer"
+
+
+def public_address(deployment: Deployment) -> str:
+    """Clients find the server where it says that it is."""
+    url = deployment.settings.web.public_url
+    if not url:
+        if deployment.settings.web.host in LOOPBACK_HOSTS:
+            return "not set; only this machine can call"
+        raise Wrong(
+            "not set", "set COATCHECK_PUBLIC_URL to the address that clients use, such as https://mcp.example.com"
+        )
+    parts = urlsplit(url)
+    if parts.scheme != "https" and parts.hostname not in LOOPBACK_HOSTS:
+        raise Wrong(f"{url} is not https", "put TLS before it: tokens would be read on the way")
+    try:
+        with urlopen(f"{parts.scheme}://{parts.netloc}/healthz", timeout=PUBLIC_SECONDS):  # noqa: S310 - checked above
+            return f"{url} answers"
+    except (URLError, OSError, ValueError) as fault:
+        raise Wrong(f"{url} does not answer: {fault}", "its router must hand requests to the web process") from fault
+
+
+def auth(deployment: Deployment) -> str:
+    """Not everybody may call, unless only this machine can."""
+    mode = deployment.settings.auth.mode
+    if mode != "none":
+        return f"callers prove who they are ({mode})"
+    if deployment.settings.auth.allow_anonymous:
+        raise Wrong(
+            "whoever can reach this server may call every tool and see all tasks",
+            "set COATCHECK_AUTH=tokens or oauth, unless something else guards the door",
+        )
+    return "off, on a loopback address"
+
+
+def flower(deployment: Deployment) -> str:
+    """Flower is not open to everybody."""
+    if deployment.flower.is_guarded:
+        return "asks for a login"
+    if deployment.flower.address in LOOPBACK_HOSTS:
+        return "listens to this machine only"
+    raise Wrong(
+        f"would listen on {deployment.flower.address or 'every address'} without a login",
+        "set FLOWER_BASIC_AUTH=user:password, or FLOWER_AUTH with FLOWER_AUTH_PROVIDER",
+    )
+
+
+PARTS: Final[Mapping[str, Callable[[Deployment], str]]] = {
+    "store": store,
+    "clock": clock,
+    "broker": broker,
+    "results": results,
+    "worker": worker,
+    "exposed": exposed,
+    "public address": public_address,
+    "auth": auth,
+    "flower": flower,
+}
+"""Every part by its name, those that others stand on first."""
+
+RUNNING: Final = frozenset({"worker", "exposed", "public address"})
+"""The parts that are there once the deployment runs, and not yet when it is released."""
+
+
+def deployment_of(settings: Settings, flower_settings: FlowerSettings) -> Deployment:
+    """The deployment that these settings describe.
+
+    Raises:
+        Wrong: a tool cannot be offered as it is.
+    """
+    try:
+        return Deployment.of(settings, flower_settings)
+    except WorkersError as fault:
+        raise Wrong(str(fault), "correct the tool, or what COATCHECK_TOOLS and COATCHECK_EXPOSE name") from fault

@@ -1,0 +1,85 @@
+"""Rates that hold over all web processes, and cost those nothing who stay well below them."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from tasks_store import Quota, StoreUnavailable
+from web.errors import LimitReached
+
+MOST: Final = 20_000
+"""How many callers one process remembers. Forgetting one gives it a full share again."""
+
+AWAY_S: Final = 1.0
+"""How long everybody is let through after the store did not answer: who needs it hears that from itself."""
+
+
+@dataclass(slots=True)
+class _Share:
+    """What one process gives one caller by itself: so many at once, refilled steadily."""
+
+    left: float
+    at: float
+    closed_until: float = 0.0
+
+
+class Rate:
+    """So many a second, twice as many at once, for each name.
+
+    Half of the rate is spread over the processes: each gives its share without asking. What goes beyond comes out of
+    the other half, a bucket in the store that all share. So an ordinary caller costs no round trip, all processes
+    together never give more than the rate, and who is over it is refused from memory until there is something to give.
+    """
+
+    def __init__(self, kind: str, per_s: float, processes: int, quota: Callable[[], Quota], words: str) -> None:
+        self._kind = kind
+        self._shared_per_s = per_s / 2
+        self._share_per_s = per_s / 2 / processes
+        self._burst = max(1.0, 2 * self._share_per_s)
+        self._quota = quota
+        self._words = words
+        self._lock = threading.Lock()
+        self._shares: OrderedDict[str, _Share] = OrderedDict()
+        self._away_until = 0.0
+
+    def take(self, name: str) -> None:
+        """One more is given.
+
+        Raises:
+            LimitReached: not now.
+        """
+        if not self._shared_per_s:
+            return
+        now = time.monotonic()
+        with self._lock:
+            share = self._share_of(name, now)
+            if share.left >= 1:
+                share.left -= 1
+                return
+        if share.closed_until <= now and now >= self._away_until:
+            self._ask(name, share, now)
+        if share.closed_until > now:
+            raise LimitReached(self._words, share.closed_until - now)
+
+    def _share_of(self, name: str, now: float) -> _Share:
+        share = self._shares.get(name)
+        if share is None:
+            share = self._shares[name] = _Share(self._burst, now)
+            if len(self._shares) > MOST:
+                self._shares.popitem(last=False)
+        else:
+            share.left = min(self._burst, share.left + (now - share.at) * self._share_per_s)
+            share.at = now
+            self._shares.move_to_end(name)
+        return share
+
+    def _ask(self, name: str, share: _Share, now: float) -> None:
+        try:
+            wait_ms = self._quota().take(f"{self._kind}:{name}", self._shared_per_s)
+        except StoreUnavailable:
+            self._away_until = now + AWAY_S
+            return
+        share.closed_until = now + wait_ms / 1000

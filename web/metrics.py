@@ -1,0 +1,159 @@
+"""`/metrics`, for Prometheus.
+
+All processes add what they count to the store's counts, so it does not matter which of them is asked. The names are
+those of tools and methods; of tasks and owners nothing is told.
+"""
+
+import hmac
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from flask import Blueprint, Response, abort, request
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.registry import Collector
+
+from tasks_store import StoreError, TaskStore
+from web.auth.settings import LOOPBACK_HOSTS
+from web.connections import Connections, ConnectionsOfProcess
+from web.settings import Settings
+from workers.errors import BrokerUnavailable
+from workers.measures import BUCKETS_S, QUEUE_TIMES, RUN_TIMES, RUNS, SEPARATOR, SETTLED, SUM, TRANSITIONS
+from workers.tool import Catalogue
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+REQUESTS: Final = "requests"
+"""Requests by method and HTTP status."""
+REQUEST_TIMES: Final = "request_seconds"
+"""A histogram of how long the head of a response took, by method."""
+
+COUNTERS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    REQUESTS: ("Requests to the MCP endpoint", ("method", "status")),
+    RUNS: ("Runs that ended", ("tool", "outcome")),
+    SETTLED: ("Exposed tasks that ended with their work", ("tool", "status")),
+    TRANSITIONS: ("What the sweeper did: expire, recover, resend, lapse", ("kind",)),
+}
+HISTOGRAMS: Final[Mapping[str, tuple[str, str]]] = {
+    REQUEST_TIMES: ("How long a request took to the head of its response", "method"),
+    RUN_TIMES: ("How long a run took", "tool"),
+    QUEUE_TIMES: ("How long a task waited for its first run", "tool"),
+}
+
+OTHER: Final = "?"
+"""The method of a request that names none of ours."""
+
+
+class Measured:
+    """The front door with a watch on it. The header names the method; that it does is checked behind."""
+
+    def __init__(self, app: "WSGIApplication", connections: ConnectionsOfProcess, methods: Collection[str]) -> None:
+        self._app = app
+        self._measures = connections.measures
+        self._methods = frozenset(methods)
+
+    def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        """The response, whose head is counted as it leaves."""
+        if not environ["PATH_INFO"].startswith("/mcp"):
+            return self._app(environ, start_response)
+        begun = time.monotonic()
+        named = environ.get("HTTP_MCP_METHOD", OTHER)
+        method = named if named in self._methods else OTHER
+
+        def counted(status: str, *rest: Any) -> Any:
+            self._measures.count(REQUESTS, method, status[:3])
+            self._measures.time(REQUEST_TIMES, method, time.monotonic() - begun)
+            return start_response(status, *rest)
+
+        return self._app(environ, counted)
+
+
+def metrics(settings: Settings, catalogue: Catalogue, connections: Callable[[], Connections]) -> Blueprint:
+    """The route, for whoever has the token; without a token, for a server that only this machine can reach."""
+    blueprint = Blueprint("metrics", __name__)
+    token = settings.web.metrics_token
+
+    @blueprint.get("/metrics")
+    def show() -> Response:
+        if token:
+            given = request.headers.get("Authorization", "")
+            if not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
+                abort(401)
+        elif settings.web.host not in LOOPBACK_HOSTS:
+            abort(404)
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(Deployment(connections(), _queues(settings, catalogue)))
+        try:
+            return Response(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+        except StoreError:
+            abort(503)
+
+    return blueprint
+
+
+class Deployment(Collector):
+    """The counts of all processes, and how things stand now."""
+
+    def __init__(self, connections: Connections, queues: Collection[str]) -> None:
+        self._connections = connections
+        self._queues = queues
+
+    def collect(self) -> Iterator[Any]:
+        """Each family once."""
+        store = self._connections.store
+        counts = _by_name(store.statistics.counts())
+        for name, (said, labels) in COUNTERS.items():
+            family = CounterMetricFamily(f"coatcheck_{name}", said, labels=labels)
+            for values, count in counts[name].items():
+                family.add_metric(values, count)
+            yield family
+        for name, (said, label) in HISTOGRAMS.items():
+            yield _histogram(name, said, label, counts[name])
+        yield from self._now(store)
+
+    def _now(self, store: TaskStore) -> Iterator[Any]:
+        tasks = GaugeMetricFamily(
+            "coatcheck_tasks", "Records by status; ended ones until they expire", labels=["status"]
+        )
+        for status, count in store.statistics.statuses().items():
+            tasks.add_metric([status], count)
+        yield tasks
+        yield GaugeMetricFamily("coatcheck_workers", "Workers seen lately", value=store.workers_alive())
+        waiting = GaugeMetricFamily("coatcheck_queue_messages", "Messages that wait for a worker", labels=["queue"])
+        for queue in self._queues:
+            try:
+                waiting.add_metric([queue], self._connections.dispatcher.backlog(queue))
+            except BrokerUnavailable:
+                break  # an absent value says more than a wrong one
+        yield waiting
+
+
+def _queues(settings: Settings, catalogue: Catalogue) -> list[str]:
+    return sorted({settings.workers.queue, *(tool.queue for tool in catalogue if tool.queue)})
+
+
+def _by_name(counts: Mapping[str, int]) -> dict[str, dict[tuple[str, ...], int]]:
+    """The counts of each name by their labels."""
+    found: dict[str, dict[tuple[str, ...], int]] = defaultdict(dict)
+    for key, count in counts.items():
+        name, *labels = key.split(SEPARATOR)
+        found[name][tuple(labels)] = count
+    return found
+
+
+def _histogram(name: str, said: str, label: str, counts: Mapping[tuple[str, ...], int]) -> HistogramMetricFamily:
+    family = HistogramMetricFamily(f"coatcheck_{name}", said, labels=[label])
+    by_label: dict[str, Counter[str]] = defaultdict(Counter)
+    for (value, part), count in counts.items():
+        by_label[value][part] = count
+    ends = [*map(str, BUCKETS_S), "+Inf"]
+    for value, parts in by_label.items():
+        so_far, buckets = 0, []
+        for number, end in enumerate(ends):
+            so_far += parts[str(number)]
+            buckets.append((end, so_far))
+        family.add_metric([value], buckets, parts[SUM] / 1000)
+    return family

@@ -1,0 +1,1 @@
+"""How connections become requests: what gunicorn leaves open to whoever sends slowly."""
