@@ -1,0 +1,1 @@
+"""Joins an MCP host that starts subprocesses to a server that speaks HTTP."""

@@ -1,0 +1,5 @@
+"""The `coatcheck` command."""
+
+from client.command.group import main
+
+__all__ = ["main"]

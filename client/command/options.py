@@ -1,0 +1,60 @@
+"""Options that several subcommands have."""
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from client.command.app import App
+from client.command.group import IS_JSON
+from client.errors import LedgerError
+from client.ledger import Entry, Ledger
+from client.settings import ledger_path, load_settings
+from client.terminal.output import Output
+
+Command = Callable[..., Any]
+
+
+def with_server(command: Command) -> Command:
+    """The command gets an App as its first argument, and the options that choose the server."""
+
+    @click.option("--url", metavar="URL", help="The server; else COATCHECK_URL, or the profile.")
+    @click.option("--profile", metavar="NAME", help="A profile of profiles.toml; else COATCHECK_PROFILE.")
+    @wraps(command)
+    def run(url: str | None, profile: str | None, **options: Any) -> Any:
+        is_json = bool(options.pop("is_json", False))
+        click.get_current_context().meta[IS_JSON] = is_json
+        with App(load_settings(url, profile), Output(is_json, options.pop("save", None))) as app:
+            return command(app, **options)
+
+    return run
+
+
+with_json = click.option("--json", "is_json", is_flag=True, help="Print one JSON object.")
+
+with_save = click.option(
+    "--save",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write images and other binary content of the result into this folder.",
+)
+
+
+def complete_ticket(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The ids in the ledger that begin with what was typed."""
+    return [entry.task_id for entry in _entries() if entry.task_id.startswith(incomplete)]
+
+
+def complete_tool(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The tools that were called from here; nothing is asked of a server while somebody types."""
+    return sorted({entry.tool for entry in _entries() if entry.tool.startswith(incomplete)})
+
+
+def _entries() -> list[Entry]:
+    """What the ledger holds; nothing when it cannot be read, since nobody wants to hear of that while typing."""
+    try:
+        return Ledger(ledger_path()).entries()
+    except LedgerError:
+        return []

@@ -1,0 +1,74 @@
+"""`coatcheck tickets`"""
+
+import time
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from client.command.described import entry_object
+from client.command.group import IS_JSON
+from client.errors import InvalidArguments
+from client.ledger import SENT, Entry, Ledger
+from client.settings import ledger_path
+from client.terminal.output import Output
+from client.terminal.text import duration
+
+HEADINGS = ("id", "tool", "status", "age", "server")
+"""The columns of the list, on a terminal; in a pipe the same columns stand between tabs, without headings."""
+
+EPILOG = """
+\b
+Examples:
+  coatcheck tickets
+  coatcheck tickets --open --json
+  coatcheck tickets --forget 724584ca13c43b7379f191876c6e4813c
+"""
+
+ENDED = ("completed", "failed", "cancelled")
+
+
+@click.command("tickets", epilog=EPILOG)
+@click.option("--open", "is_open", is_flag=True, help="Only those of tasks that were not seen to end.")
+@click.option("--forget", "forgotten", metavar="ID", help="Forget this ticket, or the call with this idempotency key.")
+@click.option("--json", "is_json", is_flag=True, help="Print one JSON object.")
+def command(is_open: bool, forgotten: str | None, is_json: bool) -> None:
+    """List the tickets of this machine, the oldest first. No server is asked: each status is the last seen.
+
+    Forgetting a ticket leaves its task alone.
+    """
+    click.get_current_context().meta[IS_JSON] = is_json
+    output = Output(is_json)
+    ledger = Ledger(ledger_path())
+    if forgotten is not None:
+        _forget(ledger, forgotten)
+    entries = [entry for entry in ledger.entries() if not (is_open and entry.status in ENDED)]
+    if is_json:
+        output.object({"tickets": [entry_object(entry) for entry in entries]})
+        return
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        for entry in entries:
+            output.lines("\t".join(_row(entry)))
+        return
+    if not entries:
+        output.note("There are no tickets. `coatcheck call` gets one.")
+        return
+    table = Table(*HEADINGS, box=None, pad_edge=False)
+    for entry in entries:
+        table.add_row(*(Text(cell, overflow="fold") for cell in _row(entry)))
+    console.print(table)
+
+
+def _forget(ledger: Ledger, name: str) -> None:
+    found = [entry for entry in ledger.entries() if name in (entry.task_id, entry.idempotency_key)]
+    if not found:
+        raise InvalidArguments(f"There is no ticket {name}, and no call with this idempotency key.")
+    for entry in found:
+        ledger.forget(entry.server, entry.idempotency_key)
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    status = "unanswered" if entry.status == SENT else entry.status
+    return entry.task_id or "-", entry.tool, status, duration(time.time() - entry.created_ms / 1000), entry.server

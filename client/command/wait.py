@@ -1,0 +1,22 @@
+"""`coatcheck wait`"""
+
+import click
+
+from client.command.app import App
+from client.command.options import complete_ticket, with_json, with_save, with_server
+from client.command.waiting import wait_and_report
+
+EPILOG = "\b\nExamples:\n  coatcheck wait 724584ca\n  coatcheck wait 724584ca --save . > report.md"
+
+
+@click.command("wait", epilog=EPILOG)
+@click.argument("task_id", metavar="ID", shell_complete=complete_ticket)
+@with_json
+@with_save
+@with_server
+def command(app: App, task_id: str) -> None:
+    """Wait for the task ID, and print its result; one that has ended is printed at once.
+
+    What the task asks meanwhile is shown as a form. Ctrl-C ends the wait and not the task.
+    """
+    click.get_current_context().exit(wait_and_report(app, app.find(task_id)))

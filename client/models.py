@@ -1,0 +1,126 @@
+"""The messages of the tasks extension, as models over those of the official SDK. Camel case is theirs.
+
+Source: ext-tasks, tasks.md.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from mcp_types import (
+    CallToolResult,
+    DiscoverResult,
+    ErrorData,
+    InputRequests,
+    InputRequiredResult,
+    InputResponses,
+    Request,
+    RequestParams,
+    Result,
+    SubscriptionFilter,
+)
+from pydantic import Discriminator, Tag, TypeAdapter
+
+TASKS: Final = "io.modelcontextprotocol/tasks"
+"""The extension's identifier. Source: ext-tasks, tasks.md, "Extension Identifier"."""
+
+IDEMPOTENCY_KEY: Final = "io.coatcheck/idempotencyKey"
+"""The `_meta` key of a call that may be repeated without starting its work twice."""
+
+Status = Literal["working", "input_required", "completed", "failed", "cancelled"]
+
+TERMINAL: Final = frozenset({"completed", "failed", "cancelled"})
+"""Statuses that a task never leaves."""
+
+
+class Task(Result):
+    """A task as its server describes it, with what belongs to its status. Source: "Tasks", "Task Polling"."""
+
+    task_id: str
+    status: Status
+    status_message: str | None = None
+    created_at: datetime
+    last_updated_at: datetime
+    ttl_ms: int | None = None
+    poll_interval_ms: int | None = None
+    input_requests: InputRequests | None = None
+    result: CallToolResult | None = None
+    error: ErrorData | None = None
+
+    @property
+    def is_terminal(self) -> bool:
+        """The task has ended."""
+        return self.status in TERMINAL
+
+
+class TaskParams(RequestParams):
+    """Names a task."""
+
+    task_id: str
+
+
+class UpdateTaskParams(TaskParams):
+    """Names a task and answers what it asks."""
+
+    input_responses: InputResponses
+
+
+class GetTask(Request[TaskParams, Literal["tasks/get"]]):
+    """Source: "Task Polling"."""
+
+    method: Literal["tasks/get"] = "tasks/get"
+    name_param = "taskId"
+
+
+class UpdateTask(Request[UpdateTaskParams, Literal["tasks/update"]]):
+    """Source: "Task Update Requests"."""
+
+    method: Literal["tasks/update"] = "tasks/update"
+    name_param = "taskId"
+
+
+class CancelTask(Request[TaskParams, Literal["tasks/cancel"]]):
+    """Source: "Task Cancellation"."""
+
+    method: Literal["tasks/cancel"] = "tasks/cancel"
+    name_param = "taskId"
+
+
+class TaskFilter(SubscriptionFilter):
+    """The tasks whose changes are to be told, or will be."""
+
+    task_ids: list[str] | None = None
+
+
+class ListenParams(RequestParams):
+    """What a stream is to tell."""
+
+    notifications: TaskFilter
+
+
+class Listen(Request[ListenParams, Literal["subscriptions/listen"]]):
+    """Source: "Task Status Notifications"."""
+
+    method: Literal["subscriptions/listen"] = "subscriptions/listen"
+
+
+def server_name(discovered: DiscoverResult) -> str:
+    """What the server calls itself; empty when it does not say. For display. Source: server/discover."""
+    info = (discovered.meta or {}).get("io.modelcontextprotocol/serverInfo")
+    return str(info.get("name", "")) if isinstance(info, dict) else ""
+
+
+def _kind_of_answer(value: Any) -> str:
+    """The `resultType` that says how a result is to be read; absent means complete."""
+    kind = value.get("resultType") if isinstance(value, dict) else getattr(value, "result_type", None)
+    return str(kind or "complete")
+
+
+CALL_ANSWER: Final[TypeAdapter[CallToolResult | InputRequiredResult | Task]] = TypeAdapter(
+    Annotated[
+        Annotated[CallToolResult, Tag("complete")]
+        | Annotated[InputRequiredResult, Tag("input_required")]
+        | Annotated[Task, Tag("task")],
+        Discriminator(_kind_of_answer),
+    ]
+)
+"""What may answer `tools/call`. Source: "Polymorphic Results"."""

@@ -1,0 +1,90 @@
+"""What a command prints: results on standard output, everything else on standard error."""
+
+import base64
+import json
+import mimetypes
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+from mcp_types import (
+    AudioContent,
+    CallToolResult,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+)
+from rich.console import Console
+
+from client.errors import InvalidArguments
+from client.terminal.text import one_line, safe, size
+
+
+@dataclass
+class Output:
+    """One command's output, for people or, with `is_json`, as one JSON object."""
+
+    is_json: bool = False
+    save: Path | None = None
+    """The folder that images and other binary content is written to."""
+    notes: Console = field(default_factory=lambda: Console(stderr=True, highlight=False, markup=False))
+
+    def note(self, text: str) -> None:
+        """Something a person may want to know; a program that reads JSON does not hear it."""
+        if not self.is_json:
+            self.notes.print(text, soft_wrap=True)
+
+    def lines(self, text: str) -> None:
+        """A result for people and for pipes."""
+        if sys.stdout.isatty():
+            click.echo(safe(text))
+        else:
+            click.echo(text, color=True)  # which takes nothing out
+
+    def heading(self, text: str) -> None:
+        """A line that stands out on a terminal."""
+        click.secho(safe(text), bold=True)
+
+    def object(self, value: Mapping[str, Any]) -> None:
+        """The result as one JSON object on one line."""
+        click.echo(json.dumps(value, ensure_ascii=False))
+
+    def result(self, tool: str, result: CallToolResult) -> None:
+        """The content of a tool's result; what the tool calls an error goes to standard error."""
+        texts: list[str] = []
+        for number, block in enumerate(result.content, 1):
+            if isinstance(block, TextContent):
+                texts.append(block.text)
+            elif isinstance(block, ImageContent | AudioContent):
+                self._binary(f"{tool or 'result'}-{number}", block.data, block.mime_type)
+            elif isinstance(block, ResourceLink):
+                texts.append(f"{block.name}: {block.uri}")
+            elif isinstance(block.resource, TextResourceContents):
+                texts.append(block.resource.text)
+            else:
+                self._binary(f"{tool or 'result'}-{number}", block.resource.blob, block.resource.mime_type or "")
+        if not texts and result.structured_content is not None:
+            texts.append(json.dumps(result.structured_content, ensure_ascii=False, indent=2))
+        text = "\n\n".join(texts)
+        if result.is_error:
+            self.note(safe(text))
+        elif text:
+            self.lines(text)
+
+    def _binary(self, name: str, data: str, mime_type: str) -> None:
+        content = base64.b64decode(data)
+        described = f"{one_line(mime_type) or 'binary content'}, {size(len(content))}"
+        if self.save is None:
+            self.note(f"[{described}; --save DIR writes it to a file]")
+            return
+        path = self.save / f"{name}{mimetypes.guess_extension(mime_type) or '.bin'}"
+        try:
+            self.save.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        except OSError as fault:
+            raise InvalidArguments(f"{path} cannot be written: {fault.strerror}.") from fault
+        self.note(f"[{described}: {path}]")

@@ -1,0 +1,67 @@
+"""Questions on a terminal. They are written to standard error, so that standard output holds results alone."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import questionary
+from prompt_toolkit.output import create_output
+
+from client.errors import InvalidArguments
+
+T = TypeVar("T")
+
+STYLE = questionary.Style([("question", "bold"), ("instruction", "fg:ansibrightblack"), ("answer", "")])
+
+
+class Prompts:
+    """Each question raises KeyboardInterrupt when it is interrupted."""
+
+    def __init__(self) -> None:
+        self._look: dict[str, Any] = {"output": create_output(sys.stderr), "style": STYLE, "qmark": "?"}
+
+    def text(self, label: str, hint: str, default: str, check: Callable[[str], object]) -> str:
+        """What was typed, once `check` no longer raises InvalidArguments."""
+        validate = _validator(check)
+        asked = questionary.text(label, default, validate=validate, instruction=_bracketed(hint), **self._look)
+        return str(asked.unsafe_ask())
+
+    def confirm(self, label: str, *, default: bool) -> bool:
+        """Yes or no; Enter takes the default."""
+        return bool(questionary.confirm(label, default=default, **self._look).unsafe_ask())
+
+    def choose(self, label: str, choices: Sequence[tuple[str, T]], default: T | None = None) -> T:
+        """The value of the one that was chosen."""
+        offered = [questionary.Choice(title, value=number) for number, (title, _) in enumerate(choices)]
+        first = next((number for number, (_, value) in enumerate(choices) if value == default), 0)
+        asked = questionary.select(
+            label, offered, default=offered[first], instruction="(arrows, then Enter)", **self._look
+        )
+        return choices[int(asked.unsafe_ask())][1]
+
+    def choose_some(
+        self, label: str, choices: Sequence[tuple[str, str]], ticked: Sequence[str], check: Callable[[int], object]
+    ) -> list[str]:
+        """The values of those that were ticked, once `check` no longer raises InvalidArguments for their number."""
+        offered = [questionary.Choice(title, value=value, checked=value in ticked) for title, value in choices]
+        validate = _validator(lambda chosen: check(len(chosen)))
+        instruction = "(space ticks, then Enter)"
+        asked = questionary.checkbox(label, offered, validate=validate, instruction=instruction, **self._look)
+        return list(asked.unsafe_ask())
+
+
+def _validator(check: Callable[[Any], object]) -> Callable[[Any], bool | str]:
+    """The check as questionary wants it: True, or the reason why not."""
+
+    def validate(value: Any) -> bool | str:
+        try:
+            check(value)
+        except InvalidArguments as fault:
+            return str(fault)
+        return True
+
+    return validate
+
+
+def _bracketed(hint: str) -> str | None:
+    return f"({hint}) " if hint else None

@@ -1,0 +1,140 @@
+"""The HTTP client under the official SDK: the token, the timeouts, and what a status says before there is JSON-RPC."""
+
+import ipaddress
+import re
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import anyio.to_thread
+import httpx2
+
+from client.errors import (
+    AnswerLost,
+    Busy,
+    Forbidden,
+    InvalidSettings,
+    NotAnEndpoint,
+    ServerError,
+    TlsFailed,
+    TokenInTheClear,
+    Unauthorised,
+    Unreachable,
+)
+from client.patience import retry_after_s
+from client.tokens import Token
+
+CONNECT_S = 10.0
+"""How long a connection may take to come about."""
+
+READ_S: Final[Mapping[str, float]] = {"tools/call": 300.0, "subscriptions/listen": 60.0}
+"""How long a server may be silent, by method: a tool may work meanwhile, and a stream has comments in between."""
+
+QUICK_READ_S = 30.0
+"""The same, for all other methods."""
+
+_SCOPE = re.compile(r'scope="([^"]*)"')
+
+
+class Bearer(httpx2.Auth):
+    """Every request carries the token; a refused one is replaced once, when there is a source to ask again."""
+
+    def __init__(self, token: Token) -> None:
+        self._source = token
+        self._token = token if isinstance(token, str) else ""
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Source: basic/authorization, "Access Token Usage"."""
+        used = self._token or await self._ask()
+        request.headers["Authorization"] = f"Bearer {used}"
+        response = yield request
+        if response.status_code == 401 and callable(self._source) and (fresh := await self._ask()) != used:
+            request.headers["Authorization"] = f"Bearer {fresh}"
+            yield request
+
+    async def _ask(self) -> str:
+        if callable(self._source):
+            self._token = await anyio.to_thread.run_sync(self._source)
+        return self._token
+
+
+def checked_url(url: str) -> str:
+    """The address, which one can connect to. Raises InvalidSettings."""
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise InvalidSettings(f"{url!r} is not an address. It looks like https://coatcheck.example.com/mcp.")
+    if parts.username or parts.password:
+        raise InvalidSettings("The address must not hold a name or password; put a token into COATCHECK_TOKEN.")
+    return url
+
+
+class EndpointClient(httpx2.AsyncClient):
+    """A client of one endpoint, whose responses, if it returns any, are JSON, event streams, or plain acceptances.
+
+    Every other status raises one of our ServerErrors; `server_error` makes one of what httpx raises.
+    """
+
+    def __init__(self, server: str, token: Token | None) -> None:
+        parts = urlsplit(server)
+        if token is not None and parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
+            raise TokenInTheClear(server)
+        super().__init__(auth=None if token is None else Bearer(token))
+        self._server = server
+        self._has_token = token is not None
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """The response, after a refused token was replaced if it could be."""
+        read_s = READ_S.get(request.headers.get("mcp-method", ""), QUICK_READ_S)
+        request.extensions["timeout"] = httpx2.Timeout(CONNECT_S, read=read_s).as_dict()
+        response = await super().send(request, **options)
+        if (fault := _fault_of(response, self._server, had_token=self._has_token)) is not None:
+            await response.aclose()
+            raise fault
+        return response
+
+
+def server_error(fault: httpx2.TransportError, server: str) -> ServerError:
+    """What it means that httpx could not finish a request."""
+    if (refused := _tls_fault(fault)) is not None:
+        return TlsFailed(server, getattr(refused, "verify_message", "") or refused.reason or str(refused))
+    why = str(fault) or type(fault).__name__
+    if isinstance(fault, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout):
+        return Unreachable(server, why)
+    return AnswerLost(server, why)
+
+
+def _fault_of(response: httpx2.Response, server: str, *, had_token: bool) -> ServerError | None:
+    status, headers = response.status_code, response.headers
+    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if status in (429, 503):
+        return Busy(server, status, retry_after_s(headers.get("retry-after")))
+    if status == 401:
+        return Unauthorised(server, had_token=had_token)
+    if status == 403 and (challenge := headers.get("www-authenticate")):
+        scopes = _SCOPE.search(challenge)
+        return Forbidden(server, scopes[1] if scopes else "")
+    if status in (502, 504):
+        return AnswerLost(server, f"HTTP {status}")  # a gateway's: what is behind it may have been reached
+    if status == 202 or response.is_redirect or content_type in ("application/json", "text/event-stream"):
+        return None
+    return AnswerLost(server, f"HTTP {status}") if status >= 500 else NotAnEndpoint(server, status)
+
+
+def _tls_fault(fault: BaseException | None) -> ssl.SSLError | None:
+    while fault is not None:
+        if isinstance(fault, ssl.SSLError):
+            return fault
+        fault = fault.__cause__ or fault.__context__
+    return None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

@@ -1,0 +1,1 @@
+"""The ticket holder: its ledger, its client, its command, its bridge."""
