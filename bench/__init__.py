@@ -1,0 +1,1 @@
+"""Measurements of Coatcheck beside its bare ceilings and beside fastmcp-tasks, in one run on one machine."""
