@@ -1,5 +1,7 @@
 # make run      the whole platform on this machine; Ctrl-C stops it
 # make test     the tests; PYTEST_ARGS="-k name" is handed on
+# make chaos    everything is killed at random while tasks go through; SEED=7 SECONDS=120 TASKS=300 may be given
+# make bench    Coatcheck beside its ceilings and a peer, in under 15 minutes; BENCH_ARGS="--quick polls" is handed on
 # make lint     what CI checks before the tests
 # make format   the code as ruff lays it out
 # make lock     the hashed requirements, from pyproject.toml; LOCK_ARGS=--upgrade takes the newest
@@ -7,6 +9,10 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
+SEED ?=
+SECONDS ?= 120
+TASKS ?= 300
 LOCK_ARGS ?=
 
 VENV := .venv
@@ -14,13 +20,19 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes
 
 .DEFAULT_GOAL := run
-.PHONY: run test lint format lock clean
+.PHONY: run test chaos bench lint format lock clean
 
 run: $(VENV)/run.stamp
 	@exec $(BIN)/python -m launch
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+chaos: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.chaos --seconds $(SECONDS) --tasks $(TASKS) $(if $(SEED),--seed $(SEED))
+
+bench: $(VENV)/dev.stamp
+	$(BIN)/python -m bench $(BENCH_ARGS)
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check

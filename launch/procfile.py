@@ -7,9 +7,12 @@ from honcho.environ import parse_procfile
 
 from launch.errors import ProcfileUnusable
 
+RELEASE = "release"
+"""The entry that is no process: a platform runs it to its end before a new version starts."""
+
 
 def read_procfile(path: Path) -> dict[str, str]:
-    """The command line of each process, by name, in the order of the file.
+    """The command line of each process, by name, in the order of the file; without what runs before the start.
 
     Raises ProcfileUnusable.
     """
@@ -18,6 +21,7 @@ def read_procfile(path: Path) -> dict[str, str]:
     except OSError as error:
         raise ProcfileUnusable(path, error.strerror or str(error)) from error
     processes: dict[str, str] = dict(parse_procfile(text).processes)
+    processes.pop(RELEASE, None)
     if not processes:
         raise ProcfileUnusable(path, "it lists no process")
     for name, command in processes.items():

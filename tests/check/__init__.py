@@ -1,0 +1,1 @@
+"""The check of a deployment, run as an operator runs it."""

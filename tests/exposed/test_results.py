@@ -1,0 +1,143 @@
+"""Results that are not as they should be, on platforms of their own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.exposed.conftest import SOON
+from tests.exposed.theirs import TheirWorker, celery_url, odd_worker
+from tests.support.client import Client
+from tests.support.platform import Platform
+from tests.support.valkey import Valkey
+from tests.support.waiting import wait_until
+from workers.exposed.cluster import message_id_of
+
+
+@pytest.fixture(scope="module")
+def theirs() -> Iterator[Valkey]:
+    """Their own Redis, which is their broker and keeps their results."""
+    with Valkey() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def platform(theirs: Valkey) -> Iterator[Platform]:
+    """A platform whose store and broker are not those of the other application."""
+    url = celery_url(theirs.url)
+    env = {**SOON, "COATCHECK_EXPOSE_BROKER_URL": url, "COATCHECK_EXPOSE_RESULT_BACKEND": url}
+    with Platform(tools="tests.exposed.tools", env=env) as platform:
+        yield platform.start()
+
+
+@pytest.fixture(autouse=True)
+def empty(theirs: Valkey) -> None:
+    """No test finds another's messages or results."""
+    with theirs.client() as raw:
+        raw.flushall()
+
+
+@pytest.fixture
+def odd(theirs: Valkey, odd_folder: Path) -> Iterator[TheirWorker]:
+    """A worker of the odd application that was not started yet."""
+    url = celery_url(theirs.url)
+    worker = odd_worker(odd_folder, broker=url, results=url)
+    yield worker
+    worker.close()
+
+
+def test_a_result_backend_that_is_off_on_their_side_ends_the_task(
+    client: Client, theirs: Valkey, odd_folder: Path
+) -> None:
+    worker = odd_worker(odd_folder, broker=celery_url(theirs.url), results="disabled://")
+    worker.start()
+    try:
+        task = client.wait_for(client.start("odd.say"), timeout=30.0)
+    finally:
+        worker.close()
+    assert task["status"] == "failed"
+    assert "left no result" in task["error"]["message"]
+
+
+def test_a_pickled_result_is_refused_and_never_loaded(client: Client, theirs: Valkey, odd_folder: Path) -> None:
+    url = celery_url(theirs.url)
+    worker = odd_worker(odd_folder, broker=url, results=url, RESULT_SERIALIZER="pickle", C_FORCE_ROOT="1")
+    worker.start()
+    try:
+        task = client.wait_for(client.start("odd.say"), timeout=30.0)
+    finally:
+        worker.close()
+    assert task["status"] == "failed"
+    assert "is not JSON" in task["error"]["message"]
+
+
+def test_a_result_that_expired_before_anybody_looked_ends_the_task(
+    client: Client, platform: Platform, theirs: Valkey, odd: TheirWorker
+) -> None:
+    task_id = client.start("odd.say")
+    key = f"celery-task-meta-{message_id_of(task_id)}"
+    with theirs.client() as raw:
+        wait_until(lambda: raw.llen("odd") == 1, what="the message")
+        platform.workers[0].pause()
+        try:
+            odd.start()
+            wait_until(lambda: raw.exists(key), what="the result")
+            raw.delete(key)
+        finally:
+            platform.workers[0].resume()
+    task = client.wait_for(task_id, timeout=30.0)
+    assert task["status"] == "failed"
+    assert "left no result" in task["error"]["message"]
+
+
+def test_an_outage_of_their_servers_alone_is_waited_for(
+    client: Client, platform: Platform, theirs: Valkey, odd: TheirWorker
+) -> None:
+    theirs.kill()
+    task_id = client.start("odd.say")
+    away = "The broker of this tool's worker does not answer; it is tried again"
+    wait_until(lambda: client.get(task_id).result["statusMessage"] == away, what="the message")
+    assert client.get(task_id).result["status"] == "working"
+    theirs.start()
+    odd.start()
+    assert client.wait_for(task_id, timeout=30.0)["status"] == "completed"
+
+
+def test_an_outage_of_their_servers_during_the_work_is_waited_for(
+    client: Client, theirs: Valkey, odd: TheirWorker
+) -> None:
+    task_id = client.start("odd.say")
+    with theirs.client() as raw:
+        wait_until(lambda: raw.llen("odd") == 1, what="the message")
+        saved = raw.dump("odd")
+        assert isinstance(saved, bytes)
+    theirs.kill()
+    theirs.start()
+    with theirs.client() as raw:
+        raw.restore("odd", 0, saved, replace=True)
+    odd.start()
+    assert client.wait_for(task_id, timeout=40.0)["status"] == "completed"
+
+
+def test_an_outage_of_our_store_alone_is_waited_for(client: Client, platform: Platform, odd: TheirWorker) -> None:
+    odd.start()
+    task_id = client.start("odd.sleep", {"seconds": 1, "note": "outage"})
+    wait_until(lambda: odd.has_run("begun outage"), what="its start")
+    platform.valkey.kill()
+    wait_until(lambda: odd.has_run("slept outage"), what="its end")
+    platform.valkey.start()
+    assert client.wait_for(task_id, timeout=30.0)["status"] == "completed"
+
+
+def test_a_run_that_dies_after_the_hand_over_does_not_hand_over_finished_work_again(
+    client: Client, platform: Platform, odd: TheirWorker
+) -> None:
+    platform.workers[0].stop()
+    doomed = platform.start_worker(concurrency=1, env={"COATCHECK_FAULTS": "delegated=kill"})
+    odd.start()
+    task_id = client.start("odd.say", {"text": "only once"})
+    wait_until(lambda: odd.has_run("said only once"), what="the work")
+    doomed.kill()
+    platform.begin(platform.workers[0])
+    assert client.wait_for(task_id, timeout=30.0)["status"] == "completed"
+    assert odd.process.log.count("said only once") == 1

@@ -1,0 +1,106 @@
+"""The page that Prometheus reads, from several web processes and workers together."""
+
+from collections.abc import Iterator, Mapping
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+from tests.e2e.ledger import LEDGER, Ledger
+from tests.support.client import Client
+from tests.support.platform import Platform
+from tests.support.waiting import wait_until
+
+TOKEN = "a token of more than thirty-two characters"
+
+
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """A platform with two web processes and two workers."""
+    ledger = Ledger(tmp_path_factory.mktemp("ledger") / "ledger.sqlite")
+    with Platform(env={LEDGER: str(ledger.path), "WEB_CONCURRENCY": "2"}) as platform:
+        yield platform.start(workers=2)
+
+
+@pytest.fixture
+def client(platform: Platform) -> Iterator[Client]:
+    """A client of the platform."""
+    with platform.client() as client:
+        yield client
+
+
+def page(platform: Platform, headers: Mapping[str, str] | None = None) -> httpx.Response:
+    """The page as it is now."""
+    return httpx.get(f"http://127.0.0.1:{platform.port}/metrics", headers=headers, trust_env=False)
+
+
+def samples(platform: Platform) -> list[Sample]:
+    """Every sample on the page."""
+    families = text_string_to_metric_families(page(platform).text)
+    return [sample for family in families for sample in family.samples]
+
+
+def value(platform: Platform, name: str, **labels: str) -> float:
+    """The sample of this name and these labels; 0 when there is none."""
+    return sum(one.value for one in samples(platform) if one.name == name and one.labels == labels)
+
+
+def test_requests_of_all_web_processes_are_counted_once(client: Client, platform: Platform) -> None:
+    before = value(platform, "coatcheck_requests_total", method="tools/list", status="200")
+    for _ in range(20):
+        client.list()
+    wait_until(
+        lambda: value(platform, "coatcheck_requests_total", method="tools/list", status="200") >= before + 20,
+        what="the requests",
+    )
+    assert value(platform, "coatcheck_requests_total", method="tools/list", status="200") == before + 20
+
+
+def test_a_method_that_nobody_knows_makes_no_name_of_its_own(client: Client, platform: Platform) -> None:
+    assert client.request("made/up").status == 404
+    wait_until(lambda: value(platform, "coatcheck_requests_total", method="?", status="404"), what="the request")
+    assert "made/up" not in page(platform).text
+
+
+def test_runs_and_their_times_are_counted_by_tool_and_outcome(client: Client, platform: Platform) -> None:
+    for _ in range(5):
+        client.wait_for(client.start("quick"))
+    parked = client.start("ask_one")
+    client.wait_for(parked, "input_required")
+    wait_until(lambda: value(platform, "coatcheck_runs_total", tool="quick", outcome="completed") >= 5, what="the runs")
+    wait_until(lambda: value(platform, "coatcheck_runs_total", tool="ask_one", outcome="parked"), what="the park")
+    for histogram in ("coatcheck_run_seconds", "coatcheck_queue_seconds"):
+        count = value(platform, f"{histogram}_count", tool="quick")
+        assert count == value(platform, f"{histogram}_bucket", tool="quick", le="+Inf") >= 5
+        assert value(platform, f"{histogram}_sum", tool="quick") >= 0
+    assert value(platform, "coatcheck_tasks", status="input_required") == 1
+    assert value(platform, "coatcheck_workers") == 2
+    assert value(platform, "coatcheck_queue_messages", queue="coatcheck") == 0
+    client.cancel(parked)
+
+
+def test_what_the_sweeper_did_is_counted(client: Client, platform: Platform) -> None:
+    client.wait_for(client.start("leave"), timeout=30.0)
+    wait_until(lambda: value(platform, "coatcheck_tasks", status="failed"), what="the failed task")
+
+
+def test_nothing_of_a_task_or_its_owner_is_told(client: Client, platform: Platform) -> None:
+    task_id = client.start("quick", {"text": "only for the client"})
+    client.wait_for(task_id)
+    text = page(platform).text
+    assert task_id not in text
+    assert "only for the client" not in text
+
+
+def test_a_token_keeps_strangers_out() -> None:
+    with Platform(env={"COATCHECK_METRICS_TOKEN": TOKEN}).start(workers=0) as guarded:
+        assert page(guarded).status_code == 401
+        assert page(guarded, {"Authorization": "Bearer wrong"}).status_code == 401
+        assert page(guarded, {"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+
+
+def test_without_a_token_the_page_is_not_there_for_strangers() -> None:
+    open_to_all = {"COATCHECK_HOST": "0.0.0.0", "COATCHECK_ALLOW_ANONYMOUS": "true"}
+    with Platform(env=open_to_all).start(workers=0) as platform:
+        assert page(platform).status_code == 404
