@@ -19,6 +19,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes
 
+# The command of an installed distribution, for the checkout; nothing has to be built for it.
+COMMAND := printf '\#!/bin/sh\nPYTHONPATH="%s" exec "%s" -m client "$$@"\n' "$(CURDIR)" "$(CURDIR)/$(BIN)/python" \
+	> $(BIN)/coatcheck && chmod +x $(BIN)/coatcheck
+
 .DEFAULT_GOAL := run
 .PHONY: run test chaos bench lint format lock clean
 
@@ -61,11 +65,13 @@ clean:
 $(VENV)/run.stamp: requirements.txt $(VENV)/venv.stamp
 	@echo "Installing what Coatcheck needs into $(VENV); this happens once."
 	@$(PIP_INSTALL) --requirement requirements.txt
+	@$(COMMAND)
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.txt $(VENV)/venv.stamp
 	@echo "Installing what Coatcheck and its tests need into $(VENV); this happens once."
 	@$(PIP_INSTALL) --requirement requirements-dev.txt
+	@$(COMMAND)
 	@touch $@
 
 $(VENV)/venv.stamp:
