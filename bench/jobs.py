@@ -63,7 +63,7 @@ def answers_to(task: Json) -> dict[str, Json]:
     return dict.fromkeys(task["inputRequests"], YES)
 
 
-def wait_until_drained(redis: Redis, side: Side, timeout: float = 120.0) -> None:
+def wait_until_drained(redis: Redis, side: Side, timeout: float = 600.0) -> None:
     """No message of the side waits."""
 
     def is_empty() -> bool:

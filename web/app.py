@@ -19,7 +19,7 @@ from web.methods.discover import Discover
 from web.methods.subscriptions import Subscriptions
 from web.methods.tasks import Tasks
 from web.methods.tools import CallTool, ListTools
-from web.metrics import Measured, metrics
+from web.metrics import LIMITS, Measured, metrics
 from web.sealed import Sealer
 from web.settings import Settings
 from workers.catalogue import load_catalogue
@@ -48,7 +48,9 @@ def create_app(settings: Settings) -> Flask:
         "tasks/cancel": tasks.cancel,
         "subscriptions/listen": Subscriptions(connections, admission.scopes).listen,
     }
-    dispatch = Dispatch(methods, settings.workers.server_info, admission.admit)
+    dispatch = Dispatch(
+        methods, settings.workers.server_info, admission.admit, lambda limit: connections.measures.count(LIMITS, limit)
+    )
     app = FrontDoor("coatcheck", static_folder=None)
     app.url_map.strict_slashes = True
     app.url_map.redirect_defaults = False

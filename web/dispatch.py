@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from web.auth.caller import Caller
 from web.call import Call
 from web.envelope import SUPPORTED_VERSIONS, HeaderLookup, Message, RequestId, message_of, readable_id, request_of
-from web.errors import INTERNAL_ERROR, MethodNotFound, Refusal, refusal_of
+from web.errors import INTERNAL_ERROR, LimitReached, MethodNotFound, Refusal, refusal_of
 from web.subscription import Subscription
 from web.waiting import Progress
 from web.wire import Result, error_message, result_message
@@ -48,12 +48,17 @@ class Dispatch:
     """Finds the method that a message asks for, and answers with what it gives or raises."""
 
     def __init__(
-        self, methods: Mapping[str, Method], server_info: Mapping[str, str], admit: Callable[[Call], None]
+        self,
+        methods: Mapping[str, Method],
+        server_info: Mapping[str, str],
+        admit: Callable[[Call], None],
+        count_limit: Callable[[str], None],
     ) -> None:
-        """`admit` raises when this caller may not make this call, or not now."""
+        """`admit` raises when this caller may not make this call, or not now; `count_limit` hears of a reached limit."""
         self._methods = methods
         self._server_info = server_info
         self._admit = admit
+        self._count_limit = count_limit
 
     def answer(self, body: object, caller: Caller, header: HeaderLookup) -> Answer | Waiting | Subscription:
         """What the client gets; nothing that it sends raises here."""
@@ -71,6 +76,8 @@ class Dispatch:
     def refused(self, fault: Exception, method: str = "?", request_id: RequestId | None = None) -> Answer:
         """The error that answers this exception; the log has one line about it."""
         refusal = refusal_of(fault)
+        if isinstance(fault, LimitReached):
+            self._count_limit(fault.limit)
         shown = method if method in self._methods else "?"
         if refusal is None:
             incident = secrets.token_hex(6)

@@ -108,8 +108,10 @@ class IssuerUnavailable(WebError):
 class LimitReached(WebError):
     """Somebody asked for more than they may have at a time."""
 
-    def __init__(self, what: str, retry_after_s: float) -> None:
+    def __init__(self, limit: str, what: str, retry_after_s: float) -> None:
         super().__init__(what)
+        self.limit = limit
+        """Which limit: what the metric calls it."""
         self.headers = {"Retry-After": str(max(1, math.ceil(retry_after_s)))}
 
 

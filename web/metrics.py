@@ -31,8 +31,12 @@ REQUESTS: Final = "requests"
 REQUEST_TIMES: Final = "request_seconds"
 """A histogram of how long the head of a response took, by method."""
 
+LIMITS: Final = "limits_reached"
+"""Refusals by the limit that was reached."""
+
 COUNTERS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     REQUESTS: ("Requests to the MCP endpoint", ("method", "status")),
+    LIMITS: ("Requests refused because a limit was reached", ("limit",)),
     RUNS: ("Runs that ended", ("tool", "outcome")),
     SETTLED: ("Exposed tasks that ended with their work", ("tool", "status")),
     TRANSITIONS: ("What the sweeper did: expire, recover, resend, lapse", ("kind",)),

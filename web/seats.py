@@ -32,7 +32,7 @@ class Seats:
             if self._taken.total() >= self._most:
                 raise TooManyStreams("This process holds as many streams as it may; poll, or try again later")
             if self._taken[owner] >= self._most_of_one:
-                raise LimitReached("You have as many streams as you may; close one, or poll", RETRY_S)
+                raise LimitReached("streams", "You have as many streams as you may; close one, or poll", RETRY_S)
             self._taken[owner] += 1
 
     def give_back(self, owner: Owner) -> None:

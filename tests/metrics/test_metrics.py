@@ -104,3 +104,11 @@ def test_without_a_token_the_page_is_not_there_for_strangers() -> None:
     open_to_all = {"COATCHECK_HOST": "0.0.0.0", "COATCHECK_ALLOW_ANONYMOUS": "true"}
     with Platform(env=open_to_all).start(workers=0) as platform:
         assert page(platform).status_code == 404
+
+
+def test_a_reached_limit_is_counted_by_its_name() -> None:
+    with Platform(env={"COATCHECK_BACKLOG": "1"}) as crowded:
+        crowded.start(workers=0)
+        with crowded.client() as client:
+            wait_until(lambda: client.call("quick").status == 429, what="a full queue")
+        wait_until(lambda: value(crowded, "coatcheck_limits_reached_total", limit="backlog") == 1, what="the refusal")

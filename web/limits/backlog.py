@@ -41,7 +41,7 @@ class Backlog:
             length = self._length(dispatcher, queue)
             self._lengths[queue] = (time.monotonic() + LOOK_S, length)
         if length >= self._most:
-            raise LimitReached("Too much work is waiting for a worker; try again later", RETRY_S)
+            raise LimitReached("backlog", "Too much work is waiting for a worker; try again later", RETRY_S)
 
     def _length(self, dispatcher: Dispatcher, queue: str) -> int:
         try:

@@ -75,7 +75,7 @@ class Limits:
             new.owner, task_id, new.ttl_ms, settings.tasks_per_owner, settings.tasks_per_tenant
         )
         if fullness is not None:
-            raise LimitReached(_WORDS[fullness], FULL_S)
+            raise LimitReached(f"{fullness}_tasks", _WORDS[fullness], FULL_S)
 
     def forget_task(self, owner: Owner, task_id: str) -> None:
         """A task that was counted and then not made is no longer counted."""

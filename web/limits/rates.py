@@ -62,7 +62,7 @@ class Rate:
         if share.closed_until <= now and now >= self._away_until:
             self._ask(name, share, now)
         if share.closed_until > now:
-            raise LimitReached(self._words, share.closed_until - now)
+            raise LimitReached(self._kind, self._words, share.closed_until - now)
 
     def _share_of(self, name: str, now: float) -> _Share:
         share = self._shares.get(name)
