@@ -21,7 +21,7 @@ T = TypeVar("T")
 VERSION: Final = 1
 """Of the tables; a file with a higher one is left alone."""
 
-BUSY_S: Final = 5.0
+BUSY_S: Final = 10.0
 """How long another process may hold the file."""
 
 UNANSWERED_MS: Final = 7 * 24 * 3600 * 1000

@@ -54,7 +54,7 @@ class Dispatch:
         admit: Callable[[Call], None],
         count_limit: Callable[[str], None],
     ) -> None:
-        """`admit` raises when this caller may not make this call, or not now; `count_limit` hears of a reached limit."""
+        """`admit` raises when this caller may not make this call, or not now; `count_limit` hears of reached limits."""
         self._methods = methods
         self._server_info = server_info
         self._admit = admit

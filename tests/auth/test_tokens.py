@@ -1,5 +1,6 @@
 """`COATCHECK_AUTH=tokens`: a file of digests, and who has the tokens that belong to them."""
 
+import hashlib
 import subprocess
 import sys
 import tomllib
@@ -134,3 +135,21 @@ def replace(file: Path, text: str) -> None:
     other = file.with_suffix(".new")
     other.write_text(text)
     other.replace(file)
+
+
+def test_the_command_makes_a_token_and_the_entry_by_which_it_is_known() -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "client", "token", "new", "ann", "--tenant", "acme", "--scope", "reports:read"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    [entry] = tomllib.loads(made.stdout)["token"]
+    token = made.stderr.split()[-1]
+    assert entry == {
+        "sha256": hashlib.sha256(token.encode()).hexdigest(),
+        "tenant": "acme",
+        "principal": "ann",
+        "scopes": ["reports:read"],
+    }

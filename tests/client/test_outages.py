@@ -66,7 +66,7 @@ def make(ledger: Ledger) -> Any:
 
     def make(server: Scripted | str, **options: Any) -> Coatcheck:
         url = server if isinstance(server, str) else server.url
-        made.append(Coatcheck(url, ledger=ledger.path, **{"patience_s": 5, "outage_s": 5, **options}))
+        made.append(Coatcheck(url, ledger=ledger.path, **{"patience_s": 30, "outage_s": 30, **options}))
         return made[-1]
 
     yield make
