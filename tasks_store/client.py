@@ -26,7 +26,7 @@ REFUSALS = ("OOM", "READONLY", "MISCONF", "LOADING", "NOREPLICAS", "MASTERDOWN")
 class Patience(Enum):
     """How long a caller would rather wait than hear that the store is away: seconds to connect, to reply; retries."""
 
-    DOOR = (1.0, 1.0, 1)
+    DOOR = (0.8, 0.8, 1)
     """A person waits: one quick second try, for a connection that died while it was idle; an answer within 3 s."""
     WORKER = (2.0, 3.0, 10)
     """A job waits: a restart of Redis of up to 8 s is ridden out."""

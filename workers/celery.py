@@ -5,7 +5,6 @@ Celery finds the application here by name. This is where a worker reads the envi
 
 import logging
 import sys
-import threading
 from typing import Any
 
 from celery import signals
@@ -22,7 +21,7 @@ from workers.exposed.watcher import Watcher
 from workers.flower_guard import guard_flower
 from workers.lease import LeaseKeeper
 from workers.measures import Measures
-from workers.reaper import Reaper
+from workers.pools import Places, Reaper
 from workers.requests import cancel_run, in_background
 from workers.runner import Runner
 from workers.settings import WorkerSettings
@@ -44,17 +43,16 @@ arm(store_settings.faults)
 catalogue = load_catalogue(settings)
 app = create_celery(settings, store_settings)
 store = TaskStore(store_settings, Patience.WORKER)
-drain = Drain()
+drain = Drain(settings.shutdown_grace_ms / 1000)
 dispatcher = Dispatcher(settings, store_settings, catalogue)
 cluster = Cluster(settings, store_settings)
 measures = Measures(store.statistics.add)
 runner = Runner(store, LeaseKeeper(store, drain), settings, dispatcher.send_run, Handover(store, cluster), measures)
 register(app, catalogue, runner)
-app.steps["worker"].add(Reaper)
+app.steps["worker"].update([Reaper, Places])
 
 sigterm = SigtermHeeded(drain)
-signals.worker_process_init.connect(sigterm.born)
-signals.task_prerun.connect(sigterm.begin)
+signals.task_prerun.connect(sigterm.heed)
 
 
 @signals.worker_process_shutdown.connect
@@ -94,12 +92,8 @@ def start_watcher(**_: Any) -> None:
 @signals.worker_shutting_down.connect
 def hand_back(how: str, **_: Any) -> None:
     """Short jobs get time to finish; the others stop at their next checkpoint then, and go on elsewhere."""
-    if how != "Warm":
-        return
-    drain.stop()
-    grace = threading.Timer(settings.shutdown_grace_ms / 1000, drain.start)
-    grace.daemon = True
-    grace.start()
+    if how == "Warm":
+        drain.begin()
 
 
 @signals.task_revoked.connect

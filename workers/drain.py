@@ -3,38 +3,45 @@
 import mmap
 import os
 import signal
+import struct
 import threading
-from typing import Any
+import time
+from typing import Any, Final
 
 MOMENT_SECONDS = 1.0
 """How long a pool process waits to hear whether a SIGTERM was meant for its whole worker."""
 
-WORKING, STOPPING, DRAINING = 0, 1, 2
+SINCE: Final = struct.Struct("d")
 
 
 class Drain:
-    """Tells every process of a worker how far it is with shutting down, by one byte that they inherit at the fork."""
+    """Tells every process of a worker since when it shuts down, in memory that they share from the fork on.
 
-    def __init__(self) -> None:
-        self._shared = mmap.mmap(-1, 1)
+    Nothing has to be started at that moment, in the middle of a signal handler: the time tells.
+    """
 
-    def stop(self) -> None:
-        """No more messages are taken; what runs may go on for a while."""
-        self._shared[0] = STOPPING
+    def __init__(self, grace_seconds: float) -> None:
+        self._grace = grace_seconds
+        self._shared = mmap.mmap(-1, SINCE.size)
 
-    def start(self) -> None:
-        """Every run of this worker is handed back at its next checkpoint."""
-        self._shared[0] = DRAINING
+    def begin(self) -> None:
+        """The worker takes no more messages; after the grace its runs are handed back at their next checkpoint."""
+        SINCE.pack_into(self._shared, 0, time.monotonic())
 
     @property
-    def is_stopping(self) -> bool:
+    def has_begun(self) -> bool:
         """True once the worker shuts down in good order."""
-        return self._shared[0] != WORKING
+        return self._since > 0
 
     @property
     def is_draining(self) -> bool:
         """True once the worker wants its runs back."""
-        return self._shared[0] == DRAINING
+        return 0 < self._since < time.monotonic() - self._grace
+
+    @property
+    def _since(self) -> float:
+        since: float = SINCE.unpack_from(self._shared, 0)[0]
+        return since
 
 
 class SigtermHeeded:
@@ -48,16 +55,12 @@ class SigtermHeeded:
 
     def __init__(self, drain: Drain) -> None:
         self._drain = drain
-        self._pool_process = 0
+        self._heeds = os.getpid()  # the main process has its own way
 
-    def born(self, **_: Any) -> None:
-        """This process belongs to a pool. Celery sets its own handler after this."""
-        self._pool_process = os.getpid()
-
-    def begin(self, **_: Any) -> None:
-        """From the first Celery task on a pool process heeds the signal in this way."""
-        if self._pool_process == os.getpid():
-            self._pool_process = 0
+    def heed(self, **_: Any) -> None:
+        """From its first Celery task on a pool process heeds the signal in this way; Celery sets a handler before."""
+        if self._heeds != os.getpid():
+            self._heeds = os.getpid()
             signal.signal(signal.SIGTERM, self._on_sigterm)
 
     def _on_sigterm(self, *_: Any) -> None:
@@ -66,5 +69,5 @@ class SigtermHeeded:
         decision.start()
 
     def _decide(self) -> None:
-        if not self._drain.is_stopping:
+        if not self._drain.has_begun:
             os.kill(os.getpid(), signal.SIGKILL)

@@ -28,6 +28,8 @@ class Disturbances:
         self.deaths: dict[int, list[float]] = defaultdict(list)
         """When each process of a worker was killed, on the machine's clock."""
         self._platform = platform
+        self._printed: dict[Process, int] = defaultdict(int)
+        """How much a process had printed when it was started last."""
         self._random = random.Random(seed)
         self._kinds: dict[Callable[[], None], int] = {
             self._kill_pool_process: 8,
@@ -53,34 +55,32 @@ class Disturbances:
         for process in (*self._platform.workers, *self._platform.webs):
             if not process.is_running:
                 self.counts[f"{process.name.partition('-')[0]} ended by itself"] += 1
-                process.start()
+                self._start(process)
 
     def _kill_pool_process(self) -> None:
-        running = [child for worker in self._platform.workers for child in _children(worker)]
+        running = [child for worker in self._ready() for child in _children(worker)]
         if running:
             self._kill(self._random.choice(running))
             self.counts["pool process killed"] += 1
 
     def _kill_worker(self) -> None:
-        worker = self._random.choice(self._platform.workers)
-        if worker.is_running:
+        for worker in self._one_ready():
             for process in (psutil.Process(worker.pid), *_children(worker)):
                 self._kill(process)
             worker.kill()
             self.counts["worker killed"] += 1
-        self._start_later(worker)
+            self._start_later(worker)
 
     def _stop_worker(self) -> None:
         """As a deployment does: it is asked to stop, and killed when it takes too long."""
-        worker = self._random.choice(self._platform.workers)
-        if worker.is_running:
+        for worker in self._one_ready():
             worker.signal(signal.SIGTERM)
             self._wait((1.0, 2.0))
             for process in _children(worker):
                 self._kill(process)
             worker.kill()
             self.counts["worker stopped"] += 1
-        self._start_later(worker)
+            self._start_later(worker)
 
     def _kill_web(self) -> None:
         web = self._random.choice(self._platform.webs)
@@ -106,7 +106,24 @@ class Disturbances:
 
     def _start_later(self, process: Process) -> None:
         self._wait((0.0, 0.5))
+        self._start(process)
+
+    def _start(self, process: Process) -> None:
+        self._printed[process] = len(process.log)
         process.start()
+
+    def _ready(self) -> list[Process]:
+        """The workers that take messages: killed while they start, on a slow machine none would ever get to work."""
+        return [
+            worker
+            for worker in self._platform.workers
+            if worker.is_running and " ready." in worker.log[self._printed[worker] :]
+        ]
+
+    def _one_ready(self) -> list[Process]:
+        """One of them, if there is any."""
+        ready = self._ready()
+        return [self._random.choice(ready)] if ready else []
 
     def _kill(self, process: psutil.Process) -> None:
         with suppress(psutil.NoSuchProcess):

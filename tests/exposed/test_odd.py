@@ -80,7 +80,7 @@ def test_work_that_reports_nothing_for_longer_than_silence_is_found_with_its_wor
 
 
 def test_the_time_limit_counts_from_the_hand_over(client: Client) -> None:
-    task = client.wait_for(client.start("odd.limited", {"seconds": 30}))
+    task = client.wait_for(client.start("odd.limited", {"seconds": 4}))
     assert task["status"] == "failed"
     assert "time limit" in task["error"]["message"]
 

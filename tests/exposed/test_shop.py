@@ -5,6 +5,7 @@ import pytest
 from tests.exposed.theirs import TheirWorker
 from tests.support.client import Client
 from tests.support.waiting import wait_until
+from workers.exposed.cluster import message_id_of
 
 pytestmark = pytest.mark.usefixtures("shop")
 
@@ -55,10 +56,11 @@ def test_a_computation_that_reports_nothing_completes(client: Client) -> None:
 
 def test_a_cancel_kills_the_process_where_the_tool_says_so(client: Client, shop: TheirWorker) -> None:
     task_id = client.start("shop.tasks.restock")
-    wait_until(lambda: client.get(task_id).result["statusMessage"] == "Running", what="its start")
+    wait_until(lambda: shop.has_run(f"shop.tasks.restock[{message_id_of(task_id)}] received"), what="its start")
+    wait_until(lambda: client.get(task_id).result["statusMessage"] == "Running", what="its start in the record")
     client.cancel(task_id)
     assert client.wait_for(task_id)["status"] == "cancelled"
-    assert shop.has_run("Terminating")
+    assert shop.has_run(f"Terminating {message_id_of(task_id)}")
 
 
 def test_every_tool_is_listed_with_the_schema_that_was_given(client: Client) -> None:

@@ -1,0 +1,36 @@
+"""What Celery's pools leave to be done."""
+
+from typing import Any
+
+from celery import bootsteps
+
+LOOK_SECONDS = 0.5
+"""How often a pool is looked through for processes that ended."""
+
+
+class Reaper(bootsteps.StartStopStep):
+    """Notices the end of a pool process at once, so that its run is judged and its place taken.
+
+    The pool looks when the pipe of a process closes, which may be a moment before the process counts as ended, and
+    then not again for five seconds.
+    """
+
+    requires = ("celery.worker.components:Pool",)
+
+    def register_with_event_loop(self, worker: Any, hub: Any) -> None:
+        """The pool is looked through from now on; called for pools of processes only."""
+        hub.call_repeatedly(LOOK_SECONDS, worker.pool.maintain_pool)
+
+
+class Places(bootsteps.StartStopStep):
+    """Tells the consumer how many runs a pool of greenlets has room for.
+
+    Such a pool counts the greenlets that run instead, at first none: without prefetching it would never take a message.
+    """
+
+    requires = ("celery.worker.components:Pool",)
+
+    def start(self, worker: Any) -> None:
+        """The consumer, which starts after this, takes as many messages at a time as the pool has places."""
+        if not worker.pool.num_processes:
+            worker.max_concurrency = worker.concurrency
