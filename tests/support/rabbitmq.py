@@ -4,7 +4,6 @@ import os
 import socket
 import subprocess
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -56,22 +55,21 @@ class RabbitMQ:
         self.process.wait_for_line("Server startup complete", START_SECONDS, after=printed)
         return self
 
-    def kill(self) -> None:
-        """It is gone, without a chance to say so; what was confirmed is on its disk."""
-        self.process.kill()
-        wait_until(lambda: not self._listens(), what="the end of the node")
+    def stop(self) -> None:
+        """It has shut down in good order. Killed, this version forgets a quorum queue of the last few seconds."""
+        self.process.stop(START_SECONDS)
 
     def close(self) -> None:
-        """Nothing is left of it."""
+        """Nothing is left of it, nor of its port mapper, which outlives it and goes only once it has noticed."""
         self.process.kill()
-        mapper = ["epmd", "-port", str(self._mapper_port), "-kill"]
-        with suppress(OSError):
-            subprocess.run(mapper, check=False, capture_output=True)
+        wait_until(self._mapper_is_gone, what="the end of the port mapper")
         self._temporary.cleanup()
 
-    def _listens(self) -> bool:
+    def _mapper_is_gone(self) -> bool:
+        mapper = ["epmd", "-port", str(self._mapper_port), "-kill"]
+        subprocess.run(mapper, check=False, capture_output=True)
         with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+            return probe.connect_ex(("127.0.0.1", self._mapper_port)) != 0
 
     def __enter__(self) -> Self:
         return self.start()
