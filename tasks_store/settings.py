@@ -12,6 +12,9 @@ from marshmallow.validate import OneOf, Range
 KEY_BYTES: Final = 32
 """The length of an encryption key."""
 
+LONGEST_SECONDS = 10 * 365 * 86_400
+"""Nobody means to wait longer."""
+
 
 @dataclass(frozen=True)
 class StoreSettings:
@@ -105,8 +108,9 @@ def fault_lines(fault: EnvValidationError) -> str:
     return "\n".join(f"{name} {'; '.join(reasons)}" for name, reasons in sorted(faults.items()))
 
 
-def milliseconds(env: Env, name: str, default_ms: int, *, least: float = 0, most: float = 10 * 365 * 86_400) -> int:
+def milliseconds(env: Env, name: str, default_ms: int, *, least: float = 0, most: float = LONGEST_SECONDS) -> int:
     """A duration given in seconds, as whole milliseconds; a fault names the variable and the range."""
-    within = Range(least, most, error=f"must be between {least:g} and {most:g} seconds")
+    bounds = f"between {least:g} and {most:g}" if most < LONGEST_SECONDS else f"at least {least:g}"
+    within = Range(least, most, error=f"must be {bounds} seconds")
     seconds = env.float(name, default_ms / 1000, validate=within)
     return round((seconds or 0) * 1000)  # None after a fault, which `env` reports when it is sealed

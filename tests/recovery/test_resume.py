@@ -12,7 +12,7 @@ from tests.support.client import Client
 from tests.support.platform import Platform
 from tests.support.waiting import wait_until
 
-PARKED = 100
+PARKED = 50
 """How many tasks are parked at once; `tests/e2e/test_many_parked.py` measures more."""
 
 
@@ -125,13 +125,13 @@ def test_an_answer_after_a_deployment_without_the_tool_fails_the_task(client: Cl
     task_id = client.start("fragile", {"fault": ""})
     client.wait_for(task_id, "input_required")
     (worker,) = platform.workers
-    worker.stop()
+    worker.kill()
     without = platform.start_worker(env={"COATCHECK_TOOLS": "tests.e2e.tools"})
     client.update(task_id, {"go": GO_ON})
     task = client.wait_for(task_id)
     assert (task["status"], task["error"]["code"]) == ("failed", -32603)
     assert task["statusMessage"] == "This deployment no longer offers the tool fragile"
-    without.stop()
+    without.kill()
     platform.workers.remove(without)
     platform.begin(worker)
 
@@ -141,11 +141,11 @@ def test_an_answer_is_judged_by_what_was_asked_when_it_was_asked(client: Client,
     task_id = client.start("ask_one")
     client.wait_for(task_id, "input_required")
     (worker,) = platform.workers
-    worker.stop()
+    worker.kill()
     newer = platform.start_worker(env={"COATCHECK_TOOLS": "tests.recovery.newer_tools"})
     assert client.update(task_id, {"name": {"action": "accept", "content": {"age": 7}}}).status == 400
     client.update(task_id, {"name": {"action": "accept", "content": {"name": "Ada"}}})
     assert client.wait_for(task_id)["result"]["content"] == [{"type": "text", "text": "Hello, Ada, of unknown age!"}]
-    newer.stop()
+    newer.kill()
     platform.workers.remove(newer)
     platform.begin(worker)

@@ -474,3 +474,9 @@ class TestPlanMeeting:
     def test_needs_that_no_room_meets_are_refused_with_the_rooms_there_are(self) -> None:
         with pytest.raises(ToolError, match="Anvil: 4 seats, whiteboard; Lantern"):
             find_room(12, ("whiteboard",))
+
+
+def test_a_header_without_rows_is_a_table_without_rows_and_no_sample_name() -> None:
+    with pytest.raises(ToolError, match="row"):
+        load_table("a,b\n")
+    assert load_table("sales\n").row_count == load_table("sales").row_count

@@ -75,9 +75,9 @@ def generate_report(
 
 
 def load_table(source: str) -> Table:
-    """The table that `source` holds or names; a single line is taken for a name."""
+    """The table that `source` holds or names; what is neither a sample's name nor has a line break is a wrong name."""
     name = source.strip()
-    if "\n" in name or "\r" in name:
+    if name not in SAMPLES and ("\n" in source or "\r" in source):
         return read_csv(source)
     if name not in SAMPLES:
         raise ToolError(
