@@ -9,15 +9,20 @@ import errno
 import socket
 import struct
 import time
+from concurrent.futures import Future
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from selectors import EVENT_READ
 from typing import Any, Final
 
 from gunicorn import util
+from gunicorn.http import wsgi
+from gunicorn.http.body import LengthReader
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from web.server.arrival import Arrival
+from web.server.one_piece import OnePiece
 
 PIECE: Final = 65_536
 """Bytes that are read at a time."""
@@ -63,7 +68,11 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
 
 
 class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
-    """Hands connections to threads only once they hold a whole request."""
+    """Hands connections to threads only once they hold a whole request.
+
+    Each system call lets go of the interpreter, and threads that want it fight over it: so there are as few as can be.
+    Sockets stay blocking, and are read without waiting by a flag; a connection is registered once for each request.
+    """
 
     limit_s = 20.0
     """How long a request may take to arrive."""
@@ -75,6 +84,14 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         """Connections whose request has not arrived whole, and since when; the oldest first."""
         self._lingering: dict[socket.socket, float] = {}
         self._look_at = 0.0
+        self._notify_at = 0.0
+
+    def notify(self) -> None:
+        """The process has given a sign of life, though not for every event."""
+        now = time.monotonic()
+        if now >= self._notify_at:
+            self._notify_at = now + LOOK_S
+            super().notify()
 
     def accept(self, listener: socket.socket) -> None:
         """A client has connected."""
@@ -99,17 +116,22 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         if self.cfg.is_ssl:
             super().enqueue_req(conn)  # what arrives is not the request itself; a proxy is the place for TLS
             return
-        arrival = Arrival(self.max_body_bytes)
-        if conn.parser is not None:
-            arrival.add(conn.parser.unreader.take_buffered())
-        conn.sock.setblocking(False)
-        self._arriving[conn] = arrival, time.monotonic()
-        self.poller.register(conn.sock, EVENT_READ, partial(self._read, conn))
-        # Most requests are here already.
+        arrival = self._await(conn)
+        if conn.parser is not None and (ahead := conn.parser.unreader.take_buffered()):
+            arrival.add(ahead)
+        # The first request of a connection is mostly here already.
         if arrival.is_whole:
             self._hand_over(conn)
         else:
             self._read(conn)
+
+    def finish_request(self, conn: Connection, fs: Future[Any]) -> None:
+        """The connection waits for its next request, or ends."""
+        is_kept = not fs.cancelled() and fs.exception() is None and fs.result() is True
+        if is_kept and not self.cfg.is_ssl and not conn.parser.unreader.buf.getbuffer().nbytes:
+            self._await(conn)
+        else:
+            super().finish_request(conn, fs)
 
     def murder_pending(self) -> None:
         """Requests that did not arrive in time are given up, and connections that ended are closed for good."""
@@ -140,24 +162,57 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         self._lingering[sock] = time.monotonic() + LINGER_S
         self.poller.register(sock, EVENT_READ, self._throw_away)
 
-    def handle_request(self, req: Any, conn: Connection) -> Any:
-        """The request was answered; the answer says so when it is the last on its connection."""
-        if conn.ends_after_this:
-            req.force_close()
-        return super().handle_request(req, conn)
+    def handle_request(self, req: Any, conn: Connection) -> bool:
+        """The request was answered; the answer says so when it is the last on its connection. True when it is not."""
+        begun = datetime.now()  # noqa: DTZ005 - what gunicorn's access log is told is a difference
+        answer, environ = wsgi.create(req, conn.sock, conn.client, conn.server, self.cfg, response_class=OnePiece)
+        environ["wsgi.multithread"] = True
+        if conn.ends_after_this or not self.alive:
+            answer.force_close()
+        try:
+            pieces = self.wsgi(environ, answer.start_response)
+            try:
+                for piece in pieces:
+                    answer.write(piece)
+                answer.close()
+            finally:
+                self.log.access(answer, req, environ, datetime.now() - begun)  # noqa: DTZ005
+                if hasattr(pieces, "close"):
+                    pieces.close()
+        except OSError:
+            raise
+        except (Exception, SystemExit):
+            if not answer.headers_sent:
+                raise
+            # An answer that has begun cannot become another one.
+            self.log.exception("Error handling request")
+            return False
+        return not answer.should_close()
 
     def _keepalive_after(self, conn: Connection, keepalive: bool) -> bool:
         """A body that was refused unread is not waited for: what was to be read is here, or the connection ends."""
-        return keepalive and bool(conn.parser.finish_body(deadline=time.monotonic() + DRAIN_S))
+        if not keepalive:
+            return False
+        reader = conn.parser.mesg.body.reader
+        if isinstance(reader, LengthReader) and not reader.length:
+            return True  # read, as most are
+        return bool(conn.parser.finish_body(deadline=time.monotonic() + DRAIN_S))
+
+    def _await(self, conn: Connection) -> Arrival:
+        """The loop waits for the connection's next request."""
+        arrival = Arrival(self.max_body_bytes)
+        self._arriving[conn] = arrival, time.monotonic()
+        self.poller.register(conn.sock, EVENT_READ, partial(self._read, conn))
+        return arrival
 
     def _read(self, conn: Connection, _sock: socket.socket | None = None) -> None:
         """What came is kept; the request goes to a thread when it is whole."""
         arrival, _ = self._arriving[conn]
         try:
-            piece = conn.sock.recv(PIECE)
+            piece = conn.sock.recv(PIECE, socket.MSG_DONTWAIT)
             arrival.add(piece)
             if arrival.take_expectation():
-                conn.sock.send(CONTINUE)
+                conn.sock.send(CONTINUE, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return
         except OSError:
@@ -197,7 +252,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         """The client took too long, and is told so if it had said anything."""
         if self._arriving[conn][0].received:
             with suppress(OSError):
-                conn.sock.send(TOO_SLOW)
+                conn.sock.send(TOO_SLOW, socket.MSG_DONTWAIT)
         self._drop(conn, graceful=True)
 
     def _drop(self, conn: Connection, *, graceful: bool = False) -> None:
