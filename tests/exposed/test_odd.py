@@ -37,7 +37,7 @@ def test_chains_and_groups_that_replaced_the_task_are_followed(client: Client, n
 
 
 def test_a_state_of_their_own_is_the_status_message(client: Client) -> None:
-    task_id = client.start("odd.shelve", {"seconds": 1})
+    task_id = client.start("odd.shelve", {"seconds": 5})
     wait_until(lambda: client.get(task_id).result["statusMessage"] == "SHELVING: box 3", what="their state")
     assert client.wait_for(task_id)["status"] == "completed"
 
@@ -111,7 +111,7 @@ def test_a_cancel_of_work_that_waits_for_a_process_means_that_it_is_never_begun(
     client: Client, odd: TheirWorker
 ) -> None:
     """C15"""
-    long = client.start("odd.sleep", {"seconds": 4, "note": "long"})
+    long = client.start("odd.sleep", {"seconds": 6, "note": "long"})
     wait_until(lambda: odd.has_run("begun long"), what="the long task")
     short = client.start("odd.sleep", {"seconds": 0, "note": "short"})
     client.wait_for(short, "working")
