@@ -1,5 +1,6 @@
 """A real server for every test that touches the store, and a look at what each test leaves behind."""
 
+import signal
 import threading
 from collections.abc import Iterator
 
@@ -10,6 +11,12 @@ from tasks_store import Patience, StoreSettings, TaskStore
 from tests.support.leaks import leaked_keys, left_threads
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
+
+
+def pytest_configure() -> None:
+    """The commands that tests interrupt can be, also when a shell runs the tests in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
