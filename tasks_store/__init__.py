@@ -3,6 +3,7 @@
 from tasks_store.client import Patience
 from tasks_store.errors import (
     CallConflict,
+    InvalidCursor,
     InvalidStoreUrl,
     RunSuperseded,
     SealBroken,
@@ -15,6 +16,7 @@ from tasks_store.errors import (
 from tasks_store.faults import Point, arm, reach
 from tasks_store.feed import Feed, Watch
 from tasks_store.fitness import refuse_unfit_store
+from tasks_store.listing import Page, Wanted
 from tasks_store.model import (
     ANONYMOUS,
     INPUT_KEY,
@@ -32,6 +34,7 @@ from tasks_store.model import (
     Outcome,
     Owner,
     Refusal,
+    Remains,
     Status,
     Task,
     TaskError,
@@ -57,16 +60,19 @@ __all__ = [
     "Feed",
     "Fullness",
     "Given",
+    "InvalidCursor",
     "InvalidStoreUrl",
     "Look",
     "NewTask",
     "NextRun",
     "Outcome",
     "Owner",
+    "Page",
     "Patience",
     "Point",
     "Quota",
     "Refusal",
+    "Remains",
     "RunSuperseded",
     "SealBroken",
     "Status",
@@ -80,6 +86,7 @@ __all__ = [
     "TaskStore",
     "UnfitStore",
     "Verdict",
+    "Wanted",
     "Watch",
     "arm",
     "fault_lines",

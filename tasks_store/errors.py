@@ -32,6 +32,13 @@ class CallConflict(StoreError):
         self.task_id = task_id
 
 
+class InvalidCursor(StoreError):
+    """The cursor of a list is none that a page had."""
+
+    def __init__(self) -> None:
+        super().__init__("no page had this cursor")
+
+
 class StoreUnavailable(StoreError):
     """Redis did not answer, or not in time; a transition may have happened, and can be sent again."""
 

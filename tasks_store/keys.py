@@ -1,6 +1,7 @@
 """The data model of the store: every key that exists, on one page.
 
-A task's keys and its bucket's index share one hash tag, so that each script touches one slot.
+A task's keys and its bucket's indexes share one hash tag, so that each script touches one slot. In the names of keys,
+owners and tenants are digests.
 
 | key | type | holds | lives |
 | --- | --- | --- | --- |
@@ -10,11 +11,15 @@ A task's keys and its bucket's index share one hash tag, so that each script tou
 | `coatcheck:{B}:call:SHA` | string | task id and fingerprint of an idempotent call | as the record |
 | `coatcheck:{B}:due` | sorted set | task id → when the clock next changes that task | an entry goes with its record |
 | `coatcheck:{B}:watched` | sorted set | id of a delegated task → when to look at it next | as its last task |
+| `coatcheck:{B}:owner:SHA` | sorted set | short id → when it was created: an owner's tasks | hours past its last task |
+| `coatcheck:{B}:tenant:SHA` | sorted set | the same for all owners of a tenant | as that; entries go with records |
 | `coatcheck:{fleet}:workers` | sorted set | worker → when it was last seen | an entry goes after an hour |
 | `coatcheck:{fleet}:sweeper` | string | the worker that sweeps | its lease |
 | `coatcheck:{fleet}:hold` | string | set after an outage, in which leases may have died for nothing | five seconds |
 | `coatcheck:{fleet}:counts` | hash | what workers counted: name → number | for ever |
 | `coatcheck:{fleet}:counted:PROCESS` | string | how often a process has added to the counts | an hour after the last |
+| `coatcheck:{fleet}:streams` | hash | web process → how many streams it holds | an hour after the last report |
+| `coatcheck:{fleet}:streams:seen` | sorted set | web process → when it reported last | an hour after the last report |
 | `coatcheck:secret` | string | the secret that seals `requestState`, unless one is configured | for ever |
 | `coatcheck:{TENANT}:alive` | sorted set | task id → when it expires: a tenant's living tasks | as its last task |
 | `coatcheck:{TENANT}:alive:PRINCIPAL` | sorted set | the same for one owner | as its last task |
@@ -44,6 +49,8 @@ WORKERS = f"{PREFIX}:{{fleet}}:workers"
 SWEEPER = f"{PREFIX}:{{fleet}}:sweeper"
 HOLD = f"{PREFIX}:{{fleet}}:hold"
 COUNTS = f"{PREFIX}:{{fleet}}:counts"
+STREAMS = f"{PREFIX}:{{fleet}}:streams"
+STREAMS_SEEN = f"{STREAMS}:seen"
 SECRET = f"{PREFIX}:secret"
 FEED = f"{PREFIX}:feed"
 
@@ -102,6 +109,22 @@ def alive_keys(owner: Owner) -> dict[str, str]:
     """Where the living tasks of an owner, and of its tenant, are counted. Both are in one slot."""
     tenant = f"{PREFIX}:{{{_digest(owner.tenant)}}}:alive"
     return {"owner": f"{tenant}:{_digest(owner.principal)}", "tenant": tenant}
+
+
+def listed_keys(bucket: int | str, owner: Owner) -> dict[str, str]:
+    """Where the tasks of an owner, and of its tenant, are listed in one bucket."""
+    start = f"{PREFIX}:{{{bucket}}}"
+    return {"by_owner": f"{start}:owner:{_digest(owner.key)}", "by_tenant": f"{start}:tenant:{_digest(owner.tenant)}"}
+
+
+def listed_as(task_id: str) -> bytes:
+    """How a list names a task in its bucket: a third of the memory that the id would take."""
+    return bytes.fromhex(task_id[1:])
+
+
+def listed_id(bucket: int, entry: bytes) -> str:
+    """The id of the task that a list names so."""
+    return f"{bucket}{entry.hex()}"
 
 
 def counted_key(process: str) -> str:

@@ -190,6 +190,8 @@ class Task:
     """The result as JSON, exactly as the run left it; only when completed."""
     error: TaskError | None = None
     """Only when failed."""
+    principal: str = ""
+    """Whose it is; only in the list of a tenant, and empty for one who reads their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +245,8 @@ class NextRun:
     task_id: str
     tool: str
     run_number: int
+    owner_tag: str = field(default="", compare=False)
+    """Stands for the owner where people look on; the run is the same without it."""
 
     @property
     def message_id(self) -> str:
@@ -281,6 +285,15 @@ class DueKind(StrEnum):
     PURGE = "purge"
     NOTHING = "nothing"
     """Another process has seen to it in the meantime."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What has to be known of an ended task to delete all that is left of it."""
+
+    owner: Owner
+    call: str = ""
+    """The call that the task answers, as `NewTask.call`."""
 
 
 @dataclass(frozen=True, slots=True)

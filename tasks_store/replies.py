@@ -47,12 +47,13 @@ def claim_of(task_id: str, run_id: str, fields: Sequence[Any], vault: Vault) -> 
 
 
 def next_run_of(task_id: str, following: Sequence[bytes | int]) -> NextRun | None:
-    """The run that a script's reply tells of by tool and number, if it does."""
+    """The run that a script's reply tells of by tool, number and owner, if it does."""
     if not following:
         return None
-    tool, number = following
+    tool, number, owner = following
     assert isinstance(tool, bytes)
-    return NextRun(task_id, tool.decode(), int(number))
+    assert isinstance(owner, bytes)
+    return NextRun(task_id, tool.decode(), int(number), Owner.from_key(owner.decode()).tag)
 
 
 def words_of(text: bytes) -> tuple[str, ...]:

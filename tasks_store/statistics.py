@@ -15,6 +15,11 @@ BATCH: Final = 500
 MOST: Final = 100_000
 """How many records are looked at in all, so that a look ends."""
 
+REPORT_MS: Final = 10_000
+"""How long what a process reported holds. One that lives says it again every few seconds."""
+
+_STREAMS: Final = {"seen": keys.STREAMS_SEEN, "streams": keys.STREAMS}
+
 
 class Statistics:
     """Counts over the whole deployment. Methods raise `StoreUnavailable` as those of the task store do."""
@@ -36,6 +41,14 @@ class Statistics:
         with self._sender.client() as client:
             counted: dict[Any, Any] = client.hgetall(keys.COUNTS)
         return {name.decode(): int(count) for name, count in counted.items()}
+
+    def report_streams(self, process: str, count: int) -> None:
+        """The process holds this many streams, until it says otherwise or is not heard of for a while."""
+        self._sender.send(script("report"), _STREAMS, process=process, count=count, within=REPORT_MS)
+
+    def streams(self) -> int:
+        """How many streams all web processes hold that are alive."""
+        return int(self._sender.send(script("listeners"), _STREAMS, within=REPORT_MS)[1])
 
     def statuses(self) -> Counter[str]:
         """How many records have each status. Ended tasks count until they are purged."""

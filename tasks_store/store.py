@@ -10,6 +10,7 @@ from tasks_store.client import Patience
 from tasks_store.delegations import Delegations
 from tasks_store.errors import CallConflict, RunSuperseded, TaskNotFound
 from tasks_store.keys import TaskKeys
+from tasks_store.listing import Listing
 from tasks_store.model import (
     INTERNAL_ERROR,
     Answered,
@@ -23,6 +24,7 @@ from tasks_store.model import (
     Outcome,
     Owner,
     Refusal,
+    Remains,
     Status,
     Task,
     TaskError,
@@ -68,6 +70,7 @@ class TaskStore:
         self.quota = Quota(self._sender)
         self.delegations = Delegations(self._sender, settings.keep_ms)
         self.statistics = Statistics(self._sender)
+        self.listing = Listing(self._sender)
 
     # The owner's side.
 
@@ -84,8 +87,15 @@ class TaskStore:
         seal = partial(self._vault.seal, task_id)
         code, *rest = self._send(
             script("create"),
-            {"task": k.task, "inputs": k.inputs, "due": k.due, "call": keys.call_key(task_id, new.call)},
+            {
+                "task": k.task,
+                "inputs": k.inputs,
+                "due": k.due,
+                "call": keys.call_key(task_id, new.call),
+                **keys.listed_keys(task_id[0], new.owner),
+            },
             id=task_id,
+            listed=keys.listed_as(task_id),
             owner=new.owner.key,
             tool=new.tool,
             arguments=seal("arguments", new.arguments),
@@ -370,11 +380,14 @@ class TaskStore:
         reply = self._send(script("due"), {"due": keys.due_key(bucket)}, limit=limit)
         return [task_id.decode() for task_id in reply]
 
-    def inspect(self, task_id: str) -> tuple[DueKind, str]:
-        """Which transition the clock calls for; with PURGE, the call that the task answers."""
+    def inspect(self, task_id: str) -> tuple[DueKind, Remains | None]:
+        """Which transition the clock calls for; with PURGE, what that takes."""
         k = TaskKeys.of(task_id)
         code, *rest = self._send(script("inspect"), {"task": k.task, "due": k.due}, id=task_id)
-        return DueKind(code.decode().lower()), rest[0].decode() if rest else ""
+        if not rest:
+            return DueKind(code.decode().lower()), None
+        owner, call = rest
+        return DueKind.PURGE, Remains(Owner.from_key(owner.decode()), call.decode())
 
     def expire(self, task_id: str) -> None:
         """A task that outlived its time to live is failed."""
@@ -422,9 +435,18 @@ class TaskStore:
         )
         return next_run_of(task_id, following)
 
-    def purge(self, task_id: str, call: str) -> None:
+    def purge(self, task_id: str, remains: Remains) -> None:
         """Nothing is left of an ended task that has expired."""
-        self._send(script("purge"), {**_all(TaskKeys.of(task_id)), "call": keys.call_key(task_id, call)}, id=task_id)
+        self._send(
+            script("purge"),
+            {
+                **_all(TaskKeys.of(task_id)),
+                "call": keys.call_key(task_id, remains.call),
+                **keys.listed_keys(task_id[0], remains.owner),
+            },
+            id=task_id,
+            listed=keys.listed_as(task_id),
+        )
 
     def beat(self, worker: str) -> bool:
         """The worker is noted as alive; True while dead leases must not be judged, because the store was away."""

@@ -7,6 +7,7 @@ from tasks_store import DueKind, StoreUnavailable, TaskStore
 from tasks_store.model import BUCKETS
 from workers.errors import BrokerUnavailable
 from workers.lease import RENEWALS_PER_LEASE
+from workers.logs import about
 from workers.measures import TRANSITIONS, Measures
 from workers.signatures import Dispatcher
 
@@ -53,16 +54,20 @@ class Sweeper:
             for _ in range(BATCHES):
                 held = self._store.beat(self._worker)
                 due = self._store.due(bucket, BATCH)
-                moved = sum(self._settle(task_id, held=held) for task_id in due)
+                moved = sum(self._settle_one(task_id, held=held) for task_id in due)
                 done += moved
                 # A batch that did not move at all is held back; asking for it again now would not end.
                 if len(due) < BATCH or not moved:
                     break
         return done
 
+    def _settle_one(self, task_id: str, *, held: bool) -> bool:
+        with about(task_id=task_id):
+            return self._settle(task_id, held=held)
+
     def _settle(self, task_id: str, *, held: bool) -> bool:
         """The one thing that is due to this task was done; True when it changed something."""
-        kind, call = self._store.inspect(task_id)
+        kind, remains = self._store.inspect(task_id)
         following = None
         match kind:
             case DueKind.EXPIRE:
@@ -78,7 +83,8 @@ class Sweeper:
             case DueKind.LAPSE:
                 following = self._store.lapse(task_id)
             case DueKind.PURGE:
-                self._store.purge(task_id, call)
+                assert remains is not None
+                self._store.purge(task_id, remains)
         if kind not in (DueKind.NOTHING, DueKind.PURGE):
             logger.info("task %s: %s", task_id, kind)
             self._measures.count(TRANSITIONS, kind)

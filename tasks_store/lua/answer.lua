@@ -1,7 +1,8 @@
 -- Stores the answers to outstanding inputs; the first answer to a key stands, other keys are ignored. When none is
 -- outstanding any more the task is working again and its next run is due.
 -- Sent twice: the second changes nothing (its keys are answered).
--- Replies: NOT_FOUND · IGNORED · OPEN keys · RESUME tool run_number round keys (key lists are space-separated)
+-- Replies: NOT_FOUND · IGNORED · OPEN keys · RESUME tool run_number owner round keys (key lists are
+--          space-separated)
 --! keys task inputs due
 --! args id owner resend message *answers
 
@@ -38,4 +39,4 @@ redis.call('HSET', task, 'phase', 'queued', 'status', 'working', 'message', mess
 redis.call('HDEL', task, 'open', 'limit', 'sends')
 schedule(due, id, record.expires, next_send)
 announce(id)
-return { 'RESUME', record.tool, (record.run_number or 0) + 1, record.round, table.concat(accepted, ' ') }
+return { 'RESUME', record.tool, (record.run_number or 0) + 1, owner, record.round, table.concat(accepted, ' ') }

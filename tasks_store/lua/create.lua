@@ -1,8 +1,8 @@
--- Writes a new task: record, time to live, index entry, inputs answered beforehand and idempotency key, all or nothing.
+-- Writes a new task: record, time to live, index entries, inputs answered beforehand and idempotency key, all or nothing.
 -- Sent twice: the second finds the record and changes nothing.
 -- Replies: CREATED created · EXISTS id (the same call made it) · CONFLICT id (the key was used for another call)
---! keys task inputs due call
---! args id owner tool arguments capabilities trace ttl poll max_runs resend call_sha fingerprint message *answers
+--! keys task inputs due call by_owner by_tenant
+--! args id listed owner tool arguments capabilities trace ttl poll max_runs resend call_sha fingerprint message *answers
 
 local created = redis.call('HGET', task, 'created')
 if created then return { 'CREATED', created } end
@@ -33,6 +33,12 @@ if #answers > 0 then redis.call('PEXPIREAT', inputs, expires + SLACK) end
 if call_sha ~= '' then
   redis.call('HSET', task, 'call', call_sha)
   redis.call('SET', call, id .. ' ' .. fingerprint, 'PXAT', expires + SLACK)
+end
+for _, index in ipairs({ by_owner, by_tenant }) do
+  redis.call('ZADD', index, at, listed)
+  -- A record that ends late is kept longer, by three hours at most; the index is there for an hour more, so that only
+  -- one creation in an hour has to move its end.
+  if redis.call('PTTL', index) < expires - at + 3 * SLACK then redis.call('PEXPIREAT', index, expires + 4 * SLACK) end
 end
 schedule(due, id, expires, next_send)
 return { 'CREATED', at }

@@ -1,10 +1,10 @@
 -- Tells which transition the clock calls for; drops the index entry of a record that is gone, and corrects one that is
 -- early. Sent twice: the same answer.
--- Replies: EXPIRE · RECOVER · RESEND · LAPSE · PURGE call (empty without an idempotency key) · NOTHING
+-- Replies: EXPIRE · RECOVER · RESEND · LAPSE · PURGE owner call (empty without an idempotency key) · NOTHING
 --! keys task due
 --! args id
 
-local record = fields(task, 'phase', 'expires', 'lease', 'resend', 'limit', 'cancel_at', 'call')
+local record = fields(task, 'phase', 'expires', 'lease', 'resend', 'limit', 'cancel_at', 'call', 'owner')
 if not record.phase then
   redis.call('ZREM', due, id)
   return { 'NOTHING' }
@@ -13,7 +13,7 @@ local at = clock()
 local function past(field) return tonumber(record[field] or math.huge) <= at end
 
 if record.phase == 'done' then
-  if past('expires') then return { 'PURGE', record.call or '' } end
+  if past('expires') then return { 'PURGE', record.owner, record.call or '' } end
 elseif past('expires') then
   return { 'EXPIRE' }
 elseif record.phase == 'running' or record.phase == 'delegated' then

@@ -1,10 +1,10 @@
 -- Closes the inputs whose own time limit has passed; when none is outstanding any more the next run is due.
 -- Sent twice: the second is early.
--- Replies: RESUME tool run_number · OPEN (others are still outstanding) · EARLY
+-- Replies: RESUME tool run_number owner · OPEN (others are still outstanding) · EARLY
 --! keys task inputs due
 --! args id resend message
 
-local record = fields(task, 'phase', 'tool', 'open', 'expires', 'run_number')
+local record = fields(task, 'phase', 'tool', 'open', 'expires', 'run_number', 'owner')
 if record.phase ~= 'parked' then return { 'EARLY' } end
 local at = clock()
 local open, lapsed, first_limit = {}, 0, nil
@@ -32,4 +32,4 @@ redis.call('HSET', task, 'phase', 'queued', 'status', 'working', 'message', mess
 redis.call('HDEL', task, 'open', 'sends')
 schedule(due, id, record.expires, next_send)
 announce(id)
-return { 'RESUME', record.tool, (record.run_number or 0) + 1 }
+return { 'RESUME', record.tool, (record.run_number or 0) + 1, record.owner }

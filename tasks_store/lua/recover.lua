@@ -2,11 +2,12 @@
 -- work may too. The next run is due, or the task ends: cancelled if that was asked for, failed when it has cost too many
 -- workers.
 -- Sent twice: the second is early.
--- Replies: REQUEUED tool run_number · CANCELLED · FAILED · HELD (after an outage leases are given time) · EARLY
+-- Replies: REQUEUED tool run_number owner · CANCELLED · FAILED · HELD (after an outage leases are given time) · EARLY
 --! keys task inputs steps due
 --! args id held resend keep code
 
-local record = fields(task, 'phase', 'tool', 'lease', 'expires', 'lost', 'max_runs', 'cancel', 'cancel_at', 'run_number')
+local record = fields(task, 'phase', 'tool', 'lease', 'expires', 'lost', 'max_runs', 'cancel', 'cancel_at', 'run_number',
+  'owner')
 if record.phase ~= 'running' and record.phase ~= 'delegated' then return { 'EARLY' } end
 local at = clock()
 local lease = tonumber(record.lease or math.huge)
@@ -31,4 +32,4 @@ redis.call('HSET', task, 'phase', 'queued', 'lost', lost, 'resend', next_send, '
 redis.call('HDEL', task, 'run_id', 'lease')
 schedule(due, id, record.expires, next_send)
 announce(id)
-return { 'REQUEUED', record.tool, record.run_number + 1 }
+return { 'REQUEUED', record.tool, record.run_number + 1, record.owner }

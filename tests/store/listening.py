@@ -5,6 +5,7 @@ from typing import Any
 
 from tasks_store import Patience, Quota, StoreSettings, TaskStore
 from tasks_store.delegations import Delegations
+from tasks_store.listing import Listing
 from tasks_store.scripts import Argument, Script
 from tasks_store.sender import Sender
 from tasks_store.statistics import Statistics
@@ -35,3 +36,4 @@ class ListeningStore(TaskStore):
         self.quota = Quota(self._sender)
         self.delegations = Delegations(self._sender, settings.keep_ms)
         self.statistics = Statistics(self._sender)
+        self.listing = Listing(self._sender)

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tasks_store import Asked, CallConflict, RunSuperseded, Status, TaskError, TaskNotFound, TaskStore, Verdict
+from tasks_store import Asked, CallConflict, Remains, RunSuperseded, Status, TaskError, TaskNotFound, TaskStore, Verdict
 from tasks_store.keys import WORKERS
 from tasks_store.model import new_task_id
 from tests.store.stages import (
@@ -399,13 +399,13 @@ def _(store: TaskStore, raw: Raw) -> Call:
     task_id = store.create(new)[0].task_id
     store.cancel(OWNER, task_id)
     past(raw, task_id, "expires")
-    return lambda: store.purge(task_id, new.call)
+    return lambda: store.purge(task_id, Remains(OWNER, new.call))
 
 
 @scenario("purge", "EARLY")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = completed(store)
-    return lambda: store.purge(task_id, "")
+    return lambda: store.purge(task_id, Remains(OWNER))
 
 
 @scenario("beat", "SEEN", moves_clock=True)
@@ -547,3 +547,21 @@ def _(store: TaskStore, raw: Raw) -> Call:
 @scenario("tally", "ADDED", "REPEATED")
 def _(store: TaskStore, raw: Raw) -> Call:
     return lambda: store.statistics.add("process", 1, {"runs": 2})
+
+
+@scenario("report", "REPORTED", moves_clock=True)
+def _(store: TaskStore, raw: Raw) -> Call:
+    return lambda: store.statistics.report_streams("web", 3)
+
+
+@scenario("report", "REPORTED", moves_clock=True)
+def _(store: TaskStore, raw: Raw) -> Call:
+    store.statistics.report_streams("other", 1)
+    store.statistics.report_streams("web", 3)
+    return lambda: store.statistics.report_streams("web", 0)
+
+
+@scenario("listeners", "LISTENERS")
+def _(store: TaskStore, raw: Raw) -> Call:
+    store.statistics.report_streams("web", 3)
+    return store.statistics.streams

@@ -11,6 +11,7 @@ from tasks_store import (
     NextRun,
     Patience,
     Refusal,
+    Remains,
     Status,
     StoreSettings,
     TaskError,
@@ -59,15 +60,15 @@ def test_the_clock_calls_for_the_one_transition_that_is_due(store: TaskStore, ra
         *((stage(store), "expires", DueKind.EXPIRE) for stage in (queued, running, parked, resumed)),
     ]
     for task_id, field_name, kind in cases:
-        assert store.inspect(task_id) == (DueKind.NOTHING, "")
+        assert store.inspect(task_id) == (DueKind.NOTHING, None)
         past(raw, task_id, field_name)
-        assert store.inspect(task_id) == (kind, "")
+        assert store.inspect(task_id) == (kind, Remains(OWNER) if kind is DueKind.PURGE else None)
 
 
 def test_an_index_entry_without_a_record_is_dropped(store: TaskStore, raw: Redis) -> None:
     task_id = "3" + "0" * 32
     raw.zadd(TaskKeys.of(task_id).due, {task_id: 1000})
-    assert store.inspect(task_id) == (DueKind.NOTHING, "")
+    assert store.inspect(task_id) == (DueKind.NOTHING, None)
     assert raw.dbsize() == 0
 
 
@@ -78,7 +79,7 @@ def test_an_index_entry_that_is_early_is_corrected(
     task_id = stage(store)
     before = snapshot(raw)
     past(raw, task_id)
-    assert store.inspect(task_id) == (DueKind.NOTHING, "")
+    assert store.inspect(task_id) == (DueKind.NOTHING, None)
     assert snapshot(raw) == before
 
 
@@ -87,8 +88,8 @@ def test_the_call_of_an_idempotent_task_is_told_to_whoever_purges_it(store: Task
     task_id = store.create(new)[0].task_id
     store.cancel(OWNER, task_id)
     past(raw, task_id, "expires")
-    assert store.inspect(task_id) == (DueKind.PURGE, new.call)
-    store.purge(task_id, new.call)
+    assert store.inspect(task_id) == (DueKind.PURGE, Remains(OWNER, new.call))
+    store.purge(task_id, Remains(OWNER, new.call))
     assert raw.dbsize() == 0
 
 
@@ -235,10 +236,10 @@ def test_no_transition_puts_the_next_look_beyond_the_expiry(redis_url: str, raw:
 def test_a_purged_task_leaves_nothing(store: TaskStore, raw: Redis, stage: Callable[[TaskStore], str]) -> None:
     """TASK-10, TASK-11"""
     task_id = stage(store)
-    store.purge(task_id, "")
+    store.purge(task_id, Remains(OWNER))
     assert store.get(OWNER, task_id).status.is_terminal
     past(raw, task_id, "expires")
-    store.purge(task_id, "")
+    store.purge(task_id, Remains(OWNER))
     assert raw.dbsize() == 0
     with pytest.raises(TaskNotFound):
         store.get(OWNER, task_id)
@@ -249,7 +250,7 @@ def test_a_task_that_has_not_ended_is_never_purged(store: TaskStore, raw: Redis)
         task_id = stage(store)
         past(raw, task_id, "expires")
         before = snapshot(raw)
-        store.purge(task_id, "")
+        store.purge(task_id, Remains(OWNER))
         assert snapshot(raw) == before
 
 
@@ -263,5 +264,5 @@ def test_each_way_through_a_life_ends_with_an_empty_server(store: TaskStore, raw
     store.expire(task_id)
     past(raw, task_id, "expires")
     assert store.inspect(task_id)[0] is DueKind.PURGE
-    store.purge(task_id, "")
+    store.purge(task_id, Remains(OWNER))
     assert raw.dbsize() == 0

@@ -8,7 +8,7 @@ from redis.cluster import RedisCluster
 from redis.crc import key_slot
 
 from tasks_store import ANONYMOUS, Event, Feed, Patience, StoreSettings, TaskStore
-from tasks_store.keys import HOLD, WORKERS, TaskKeys, call_key
+from tasks_store.keys import HOLD, WORKERS, TaskKeys, call_key, listed_keys
 from tasks_store.model import new_task_id
 from tests.store.listening import ListeningStore
 from tests.store.scenarios import SCENARIOS, Scenario, attempt
@@ -87,6 +87,22 @@ def test_the_shared_keys_work_on_a_cluster(store: TaskStore) -> None:
     assert store.given(queued(store), "confirm") is None
 
 
+def test_lists_are_read_from_all_nodes(store: TaskStore) -> None:
+    ids = {store.create(call())[0].task_id for _ in range(40)}
+    found: list[str] = []
+    cursor = "first"
+    while cursor:
+        page = store.listing.page(call().owner, limit=7, cursor="" if cursor == "first" else cursor)
+        found += [task.task_id for task in page.tasks]
+        cursor = page.cursor
+    assert len(found) == 40
+    assert set(found) == ids
+    of_tenant = store.listing.page(call().owner, of_tenant=True).tasks
+    assert [task.task_id for task in of_tenant] == found
+    nodes = {key_slot(TaskKeys.of(task_id).task.encode()) * MASTERS // SLOTS for task_id in ids}
+    assert len(nodes) == MASTERS
+
+
 def test_a_change_on_any_node_reaches_the_feed(cluster_url: str, store: TaskStore, cluster: RedisCluster) -> None:
     feed = Feed(StoreSettings(redis_url=cluster_url))
     ids: dict[str, str] = {}
@@ -109,7 +125,8 @@ def test_all_keys_of_a_task_share_one_slot() -> None:
         new = call(idempotency_key="once", owner=ANONYMOUS)
         task_id = new_task_id(new.call)
         k = TaskKeys.of(task_id)
-        names = [k.task, k.inputs, k.steps, k.due, call_key(task_id, new.call)]
+        lists = listed_keys(task_id[0], new.owner).values()
+        names = [k.task, k.inputs, k.steps, k.due, call_key(task_id, new.call), *lists]
         assert len({key_slot(name.encode()) for name in names}) == 1
     assert key_slot(WORKERS.encode()) == key_slot(HOLD.encode())
 

@@ -6,7 +6,7 @@ from threading import Barrier
 import pytest
 from redis import Redis
 
-from tasks_store import CallConflict, Patience, Status, StoreSettings, Task, TaskNotFound, TaskStore
+from tasks_store import CallConflict, Patience, Remains, Status, StoreSettings, Task, TaskNotFound, TaskStore
 from tasks_store.keys import TaskKeys, call_key
 from tasks_store.model import TASK_ID, new_task_id
 from tests.store.stages import CONFIRM, ONE_DAY_MS, OWNER, STRANGER, YES, call, queued
@@ -60,7 +60,9 @@ def test_the_same_creation_sent_twice_makes_one_task(store: TaskStore, raw: Redi
     task_id = new_task_id()
     first = store.create(call(), task_id)
     assert store.create(call(), task_id) == first
-    assert raw.dbsize() == 2
+    names = {name.decode().split(":")[2] for name in raw.scan_iter()}
+    assert names == {"task", "due", "owner", "tenant"}
+    assert raw.dbsize() == 4
 
 
 def test_an_idempotent_call_returns_the_first_task_as_it_stands(store: TaskStore) -> None:
@@ -98,7 +100,7 @@ def test_a_purged_task_frees_its_key(store: TaskStore, raw: Redis) -> None:
     first = store.create(new)[0].task_id
     store.cancel(OWNER, first)
     raw.hset(TaskKeys.of(first).task, "expires", "1000")
-    store.purge(first, new.call)
+    store.purge(first, Remains(OWNER, new.call))
     second, is_new = store.create(new)
     assert is_new
     assert second.task_id != first

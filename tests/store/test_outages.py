@@ -38,6 +38,7 @@ METHODS: dict[str, Callable[[TaskStore, str], object]] = {
     "due": lambda store, task_id: store.due(0, 10),
     "beat": lambda store, task_id: store.beat("worker-1"),
     "secret": lambda store, task_id: store.secret(),
+    "listing.page": lambda store, task_id: store.listing.page(OWNER),
     "ping": lambda store, task_id: store.ping(),
 }
 

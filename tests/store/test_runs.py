@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from redis import Redis
 
-from tasks_store import Claim, NextRun, Refusal, RunSuperseded, Status, TaskError, TaskStore, Verdict
+from tasks_store import Claim, NextRun, Refusal, Remains, RunSuperseded, Status, TaskError, TaskStore, Verdict
 from tasks_store.keys import TaskKeys
 from tests.store.stages import (
     CONFIRM,
@@ -115,7 +115,7 @@ def test_every_write_of_a_superseded_run_is_refused_and_leaves_no_trace(
         store.expire(task_id)
         if how == "purged":
             past(raw, task_id, "expires")
-            store.purge(task_id, "")
+            store.purge(task_id, Remains(OWNER))
     before = snapshot(raw)
 
     with pytest.raises(RunSuperseded) as superseded:
@@ -226,7 +226,7 @@ def test_a_terminal_status_is_never_left(store: TaskStore, raw: Redis, stage: Ca
     store.recover(task_id, held=False)
     store.resend(task_id)
     store.lapse(task_id)
-    store.purge(task_id, "")
+    store.purge(task_id, Remains(OWNER))
     store.abandon(task_id, "run")
     store.abort(task_id, "run", "The time limit passed")
     for name, write in WRITES.items():

@@ -32,6 +32,20 @@ def leaked_keys(client: Redis) -> list[str]:
                 found.append(f"{name} outlived its task")
     found += [f"{entry} is indexed and has no record" for entry in sorted(indexed - set(records))]
     found += [f"{task_id} has a record and is not indexed" for task_id in sorted(set(records) - indexed)]
+    for kind in ("owner", "tenant"):
+        listed = _listed(client, names, kind)
+        found += [f"{task_id} is listed by {kind} and has no record" for task_id in sorted(listed - set(records))]
+        found += [f"{task_id} has a record and is not listed by {kind}" for task_id in sorted(set(records) - listed)]
+    return found
+
+
+def _listed(client: Redis, names: Iterable[str], kind: str) -> set[str]:
+    """The ids in all lists of this kind."""
+    found = set()
+    for name in names:
+        if of := re.fullmatch(rf"coatcheck:{{([0-7])}}:{kind}:[0-9a-f]+", name):
+            entries: list[bytes] = client.zrange(name, 0, -1)  # type: ignore[assignment]
+            found |= {keys.listed_id(int(of[1]), entry) for entry in entries}
     return found
 
 
