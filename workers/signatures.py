@@ -12,6 +12,7 @@ from kombu.exceptions import OperationalError
 from tasks_store import NextRun, StoreSettings
 from workers.celery_app import ACCEPT, create_celery
 from workers.errors import BrokerUnavailable
+from workers.kept_client import keep_client
 from workers.settings import WorkerSettings
 from workers.tool import CELERY_PREFIX, Catalogue
 
@@ -54,15 +55,16 @@ class Dispatcher:
 
     def send_run(self, run: NextRun) -> None:
         """The message that starts this run is with the broker."""
-        with self._broker_errors():
+        with self._broker_errors(), self._app.producer_or_acquire() as producer:
+            keep_client(producer.channel)
             self._app.send_task(
                 CELERY_PREFIX + run.tool,
+                producer=producer,
                 args=(run.task_id,),
-                argsrepr=f"('{run.task_id}',)",  # else Celery finds out how to show what it does not know
-                kwargsrepr="{}",
                 task_id=run.message_id,
                 queue=self.queue_of(run.tool),
                 ignore_result=True,
+                **_shown(run, run.task_id),
             )
 
     def send_resume(self, run: NextRun, keys: Sequence[str]) -> None:
@@ -72,14 +74,19 @@ class Dispatcher:
         no-op.
         """
         header = [
-            self._app.signature(ACCEPT, args=(run.task_id, key), immutable=True, options={"queue": self._queue})
+            self._app.signature(
+                ACCEPT,
+                args=(run.task_id, key),
+                immutable=True,
+                options={"queue": self._queue, **_shown(run, run.task_id, key)},
+            )
             for key in keys
         ]
         body: Signature = self._app.signature(
             CELERY_PREFIX + run.tool,
             args=(run.task_id,),
             immutable=True,
-            options={"queue": self.queue_of(run.tool), "task_id": run.message_id},
+            options={"queue": self.queue_of(run.tool), "task_id": run.message_id, **_shown(run, run.task_id)},
         )
         with self._broker_errors():
             chord(header, app=self._app)(body)
@@ -129,6 +136,14 @@ class Dispatcher:
         """The queue that messages of this tool wait in."""
         known = self._catalogue.get(tool)
         return (known.queue if known else None) or self._queue
+
+
+def _shown(run: NextRun, *args: str) -> dict[str, Any]:
+    """What Flower and logs show for the arguments of a message: those there are, and whose task it is, by a tag.
+
+    Left to itself, Celery would find out how to show what it does not know.
+    """
+    return {"argsrepr": repr(args), "kwargsrepr": repr({"owner": run.owner_tag})}
 
 
 def _faults_of(app: Celery) -> tuple[type[BaseException], ...]:
