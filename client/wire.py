@@ -59,7 +59,6 @@ from client.models import (
     TaskParams,
     UpdateTask,
     UpdateTaskParams,
-    server_name,
 )
 from client.patience import Patience
 from client.tokens import Token
@@ -74,9 +73,6 @@ OnTrouble = Callable[[ServerError, float], None]
 
 IDEMPOTENCY: Final = "io.coatcheck/idempotency"
 """The extension by which a server says that it honours idempotency keys."""
-
-COATCHECK: Final = "coatcheck"
-"""A server of this name honours them too."""
 
 MAX_EVENT_BYTES: Final = 64 * 1024 * 1024
 """The largest event of a stream that is read: a result with its images."""
@@ -341,7 +337,7 @@ async def _unused(*_arguments: Any, **_named: Any) -> Any:
 
 
 def _honours_keys(discovered: DiscoverResult) -> bool:
-    return IDEMPOTENCY in (discovered.capabilities.extensions or {}) or server_name(discovered) == COATCHECK
+    return IDEMPOTENCY in (discovered.capabilities.extensions or {})
 
 
 def _leaf(group: BaseException) -> BaseException:

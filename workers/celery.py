@@ -20,8 +20,9 @@ from workers.exposed.handover import Handover
 from workers.exposed.watcher import Watcher
 from workers.flower_guard import guard_flower
 from workers.lease import LeaseKeeper
+from workers.logs import write_as
 from workers.measures import Measures
-from workers.pools import Places, Reaper
+from workers.pools import Busy, Places, Reaper
 from workers.requests import cancel_run, in_background
 from workers.runner import Runner
 from workers.settings import WorkerSettings
@@ -49,10 +50,27 @@ cluster = Cluster(settings, store_settings)
 measures = Measures(store.statistics.add)
 runner = Runner(store, LeaseKeeper(store, drain), settings, dispatcher.send_run, Handover(store, cluster), measures)
 register(app, catalogue, runner)
-app.steps["worker"].update([Reaper, Places])
+app.steps["worker"].update([Reaper, Busy, Places])
 
 sigterm = SigtermHeeded(drain)
 signals.task_prerun.connect(sigterm.heed)
+
+
+@signals.celeryd_init.connect
+def speak_to_machines(instance: Any, **_: Any) -> None:
+    """A log that is read by machines has no picture in it, and no plain line before Celery sets its own up."""
+    if settings.log_format == "json":
+        instance.quiet = True
+        logging.basicConfig(level=logging.INFO)
+        logging.captureWarnings(capture=True)
+        write_as(settings.log_format, logging.getLogger())
+
+
+@signals.after_setup_logger.connect
+@signals.after_setup_task_logger.connect
+def set_up_log(logger: logging.Logger, **_: Any) -> None:
+    """Lines of the worker, of the processes of its pool, and of tools look as the setting says."""
+    write_as(settings.log_format, logger)
 
 
 @signals.worker_process_shutdown.connect
@@ -99,7 +117,7 @@ def hand_back(how: str, **_: Any) -> None:
 @signals.task_revoked.connect
 def cancel_revoked(request: Any, **_: Any) -> None:
     """A task whose message was revoked by an operator, in Flower for one, is cancelled."""
-    in_background(cancel_run, store, str(request.id))
+    in_background(str(request.id), cancel_run, store, str(request.id))
 
 
 @signals.task_unknown.connect

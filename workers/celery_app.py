@@ -6,7 +6,7 @@ from celery import Celery
 from kombu import Queue
 
 from tasks_store import StoreSettings
-from workers.addresses import address_of
+from workers.addresses import Address, address_of
 from workers.settings import WorkerSettings
 from workers.tool import CELERY_PREFIX
 
@@ -34,9 +34,8 @@ def create_celery(settings: WorkerSettings, store: StoreSettings, *, reply_secon
         "socket_connect_timeout": reply_seconds,
         "socket_keepalive": True,
     }
+    lead(app, broker, results)
     app.conf.update(
-        broker_url=broker.url,
-        result_backend=results.url,
         task_default_queue=settings.queue,
         task_queues=[Queue(settings.queue, queue_arguments={"x-queue-type": settings.queue_type})],
         task_create_missing_queue_type=settings.queue_type,
@@ -74,6 +73,18 @@ def create_celery(settings: WorkerSettings, store: StoreSettings, *, reply_secon
     if results.is_tls:
         app.conf.redis_backend_use_ssl = tls(store)
     return app
+
+
+def lead(app: Celery, broker: Address, results: Address) -> None:
+    """The application uses these servers.
+
+    Celery by itself prefers `CELERY_BROKER_URL` and `CELERY_RESULT_BACKEND` of the environment to what it is configured
+    with: our spellings of addresses mean nothing to it, and the servers of exposed tasks may be others.
+    """
+    app.conf.update(
+        broker_url=broker.url, broker_read_url=broker.url, broker_write_url=broker.url, result_backend=results.url
+    )
+    app.backend_cls = results.url
 
 
 def tls(store: StoreSettings) -> dict[str, object]:

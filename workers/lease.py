@@ -11,6 +11,7 @@ from typing import TypeVar
 from tasks_store import Claim, RunSuperseded, StoreUnavailable, TaskStore
 from workers.drain import Drain
 from workers.errors import Cancelled, HandedBack, Superseded
+from workers.logs import Facts, about
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +33,7 @@ class Lease:
     def __init__(self, claim: Claim, drain: Drain) -> None:
         self.task_id = claim.task_id
         self.run_id = claim.run_id
+        self.facts: Facts = {"task_id": claim.task_id, "tool": claim.tool, "run": claim.run_number}
         self.is_superseded = False
         self.is_cancelled = False
         self._drain = drain
@@ -119,7 +121,8 @@ class LeaseKeeper:
             with self._lock:
                 due = [lease for lease, at in self._due.items() if at <= now]
             for lease in due:
-                self._renew(lease)
+                with about(**lease.facts):
+                    self._renew(lease)
 
     def _renew(self, lease: Lease) -> None:
         try:

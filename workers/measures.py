@@ -7,7 +7,7 @@ import threading
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from tasks_store import StoreError
 
@@ -39,17 +39,27 @@ Add = Callable[[str, int, Mapping[str, int]], None]
 """`Statistics.add`."""
 
 
-class Measures:
-    """What every process of a worker counts, each for itself. To be made before the fork; thread-safe."""
+class Gauge(NamedTuple):
+    """What stands at some number now."""
 
-    def __init__(self, add: Add) -> None:
+    read: Callable[[], int]
+    report: Callable[[str, int], None]
+    """Takes the process and the number; it holds for a few seconds."""
+
+
+class Measures:
+    """What every process counts, each for itself. To be made before the fork; thread-safe."""
+
+    def __init__(self, add: Add, gauge: Gauge | None = None) -> None:
+        """`gauge` is reported for as long as it is not 0, by a process that has counted anything."""
         self._add = add
+        self._gauge = gauge
         self._by_pid: dict[int, Counts] = {}
 
     def count(self, name: str, *labels: str, by: int = 1) -> None:
         """One more of this."""
         pid = os.getpid()
-        mine = self._by_pid.get(pid) or self._by_pid.setdefault(pid, Counts(self._add))
+        mine = self._by_pid.get(pid) or self._by_pid.setdefault(pid, Counts(self._add, self._gauge))
         mine.count(SEPARATOR.join((name, *labels)), by)
 
     def close(self) -> None:
@@ -66,8 +76,10 @@ class Measures:
 class Counts:
     """The counts of one process, and the thread that takes them to the store; it begins with the first count."""
 
-    def __init__(self, add: Add) -> None:
+    def __init__(self, add: Add, gauge: Gauge | None) -> None:
         self._add = add
+        self._gauge = gauge
+        self._reported = 0
         self._process = secrets.token_hex(8)
         self._number = 1
         self._counted: Counter[str] = Counter()
@@ -100,8 +112,19 @@ class Counts:
         self._leaving = Counter()
         self._number += 1
 
+    def report(self, standing: int) -> None:
+        """The store knows how the gauge stands, unless it is away."""
+        if self._gauge is None or not (standing or self._reported):
+            return
+        try:
+            self._gauge.report(self._process, standing)
+        except StoreError as fault:
+            logger.debug("a gauge is not reported: %s", fault)
+            return
+        self._reported = standing
+
     def close(self) -> None:
-        """The thread has flushed for the last time and ended."""
+        """The thread has flushed for the last time and ended; the gauge stands at 0 for this process."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join()
@@ -109,4 +132,6 @@ class Counts:
     def _run(self) -> None:
         while not self._closing.wait(FLUSH_SECONDS):
             self.flush()
+            self.report(self._gauge.read() if self._gauge else 0)
         self.flush()
+        self.report(0)

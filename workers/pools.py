@@ -22,6 +22,28 @@ class Reaper(bootsteps.StartStopStep):
         hub.call_repeatedly(LOOK_SECONDS, worker.pool.maintain_pool)
 
 
+class Busy(bootsteps.StartStopStep):
+    """Remembers which processes of a pool are at work when the broker comes back.
+
+    Celery forgets it with the connection: the next message would go to a process that works on another, and wait behind
+    that for as long as it takes, with its place in the pool free beside it.
+    """
+
+    requires = ("celery.worker.components:Pool",)
+
+    def register_with_event_loop(self, worker: Any, hub: Any) -> None:
+        """A process that works is given nothing else; called at every start of the event loop, so after each loss."""
+        pool = worker.pool._pool
+        if not hasattr(pool, "_busy_workers"):
+            return  # it has no processes, so it does not choose among them
+        for job in pool._cache.values():
+            process: Any = getattr(job, "_write_to", None)
+            if process is None or not job._accepted or job.ready():
+                continue
+            if pool._fileno_to_inq.get(process.inqW_fd) is process:
+                pool._busy_workers.add(process.inqW_fd)
+
+
 class Places(bootsteps.StartStopStep):
     """Tells the consumer how many runs a pool of greenlets has room for.
 

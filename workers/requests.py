@@ -9,6 +9,7 @@ from billiard.exceptions import Terminated, WorkerLostError
 from celery.worker.request import Request
 
 from tasks_store import StoreUnavailable, TaskStore
+from workers.logs import about, facts_of_message
 from workers.runner import Runner
 
 logger = logging.getLogger(__name__)
@@ -36,11 +37,11 @@ class RunRequest(Request):
             case WorkerLostError():
                 self._tell(self.runner.lost)
             case Terminated():
-                in_background(cancel_run, self.runner.store, str(self.id))
+                in_background(str(self.id), cancel_run, self.runner.store, str(self.id))
         return super().on_failure(exc_info, send_failed_event, return_ok)
 
     def _tell(self, judge: Callable[[str, int], None]) -> None:
-        in_background(judge, str(self.id).partition(".")[0], self.worker_pid)
+        in_background(str(self.id), judge, str(self.id).partition(".")[0], self.worker_pid)
 
 
 def cancel_run(store: TaskStore, message_id: str) -> None:
@@ -50,16 +51,17 @@ def cancel_run(store: TaskStore, message_id: str) -> None:
         store.revoke(task_id, int(number))
 
 
-def in_background(write: Callable[..., object], *args: Any) -> None:
+def in_background(message_id: str, write: Callable[..., object], *args: Any) -> None:
     """The record hears of it from a thread: the store may be away, and the worker has to go on."""
-    threading.Thread(target=_attempt, args=(write, *args), name="coatcheck-judge").start()
+    threading.Thread(target=_attempt, args=(message_id, write, *args), name="coatcheck-judge").start()
 
 
-def _attempt(write: Callable[..., object], *args: Any) -> None:
-    try:
-        write(*args)
-    except StoreUnavailable as fault:
-        logger.warning("left to the sweeper: %s", fault)
+def _attempt(message_id: str, write: Callable[..., object], *args: Any) -> None:
+    with about(**facts_of_message(message_id)):
+        try:
+            write(*args)
+        except StoreUnavailable as fault:
+            logger.warning("left to the sweeper: %s", fault)
 
 
 def requests_of(runner: Runner) -> type[RunRequest]:

@@ -12,10 +12,12 @@ from tasks_store import Claim, NextRun, Point, Refusal, Status, TaskError, TaskS
 from workers.context import Context
 from workers.errors import BrokerUnavailable, Cancelled, Delegated, HandedBack, NotDelegated, Parked, Superseded
 from workers.lease import Lease, LeaseKeeper
+from workers.logs import Facts, about
 from workers.measures import QUEUE_TIMES, RUN_TIMES, RUNS, Measures
 from workers.outcome import INTERNAL_ERROR, TIME_LIMIT, Ending, ending_of
 from workers.settings import WorkerSettings
 from workers.tool import Tool
+from workers.traces import run_span
 
 logger = logging.getLogger(__name__)
 
@@ -80,6 +82,13 @@ class Runner:
         self.store.abort(task_id, self.process(pid), TIME_LIMIT)
 
     def _claimed(self, tool: Tool, claim: Claim) -> str:
+        facts: Facts = {"task_id": claim.task_id, "tool": tool.name, "run": claim.run_number}
+        with about(**facts), run_span(facts, json.loads(claim.trace or b"{}")) as outcome:
+            said = self._kept(tool, claim)
+            outcome.append(said.partition(":")[0])
+        return said
+
+    def _kept(self, tool: Tool, claim: Claim) -> str:
         what = f"task {claim.task_id} tool {tool.name} run {claim.run_number}"
         try:
             with self._keeper.keep(claim) as lease:

@@ -8,6 +8,7 @@ from marshmallow import ValidationError
 from marshmallow.validate import OneOf, Range
 
 from tasks_store import StoreSettings, milliseconds
+from workers.logs import FORMATS
 from workers.version import VERSION
 
 
@@ -36,6 +37,8 @@ class WorkerSettings:
     """`COATCHECK_MAX_STEP_BYTES`: the largest result of one step, as JSON."""
     shutdown_grace_ms: int = 5_000
     """`COATCHECK_SHUTDOWN_GRACE_SECONDS`: how long running jobs may go on after SIGTERM before they are handed back."""
+    log_format: str = "text"
+    """`COATCHECK_LOG_FORMAT`: `text` for a person, or `json`: one object a line, with the task's id, tool and run."""
     log_exceptions: str = "places"
     """`COATCHECK_LOG_EXCEPTIONS`: what the log has of an exception that a tool did not mean to raise: its type and its
     `places`, or the `whole` of it, which may quote arguments."""
@@ -83,6 +86,11 @@ class WorkerSettings:
             max_result_bytes=env.int("COATCHECK_MAX_RESULT_BYTES", cls.max_result_bytes, validate=positive),
             max_step_bytes=env.int("COATCHECK_MAX_STEP_BYTES", cls.max_step_bytes, validate=positive),
             shutdown_grace_ms=milliseconds(env, "COATCHECK_SHUTDOWN_GRACE_SECONDS", cls.shutdown_grace_ms, least=0),
+            log_format=env.str(
+                "COATCHECK_LOG_FORMAT",
+                cls.log_format,
+                validate=OneOf(FORMATS, error="must be text or json"),
+            ),
             log_exceptions=env.str(
                 "COATCHECK_LOG_EXCEPTIONS",
                 cls.log_exceptions,

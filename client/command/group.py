@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "resume": "Go on with all open tickets of this machine.",
     "discover": "Show what a server says of itself.",
     "doctor": "Find out why it does not work.",
+    "check": "Try every part of a deployment, from where it runs.",
     "token": "Make a token for a server that keeps a list of them.",
     "stdio": "Be an MCP server on standard input and output.",
     "completion": "Print the completion script of a shell.",

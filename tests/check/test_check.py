@@ -18,7 +18,12 @@ def platform() -> Iterator[Platform]:
 
 def check(platform: Platform, *arguments: str, env: Mapping[str, str] | None = None) -> tuple[int, dict[str, str]]:
     """The exit code of a check, and the verdict on each part."""
-    process = platform.process("check", ["web.check", *arguments], {**LOGIN, **(env or {})})
+    return verdicts_of(platform, "web.check", *arguments, env=env)
+
+
+def verdicts_of(platform: Platform, *command: str, env: Mapping[str, str] | None = None) -> tuple[int, dict[str, str]]:
+    """The same of another command that leads to the check."""
+    process = platform.process("check", [*command], {**LOGIN, **(env or {})})
     printed = len(process.log)
     process.start()
     code = process.wait(60.0)
@@ -39,10 +44,18 @@ def test_before_a_release_nothing_needs_to_run(platform: Platform) -> None:
     assert not {"worker", "exposed", "public address"} & set(verdicts)
 
 
+def test_the_command_tries_the_same_parts(platform: Platform) -> None:
+    assert verdicts_of(platform, "client", "check") == check(platform)
+    assert verdicts_of(platform, "client", "check", "--release") == check(platform, "--release")
+    code, verdicts = verdicts_of(platform, "client", "check", env={"COATCHECK_TOOLS": "no_such_module"})
+    assert (code, verdicts["tools"]) == (1, "wrong")
+
+
 @pytest.mark.parametrize(
     ("env", "part"),
     [
         ({"COATCHECK_LEASE_SECONDS": "soon"}, "settings"),
+        ({"COATCHECK_LOG_FORMAT": "xml"}, "settings"),
         ({"COATCHECK_TOOLS": "no_such_module"}, "tools"),
         ({"COATCHECK_EXPOSE": "no-such-file.toml"}, "tools"),
         ({"REDIS_URL": "redis://127.0.0.1:1/0"}, "store"),

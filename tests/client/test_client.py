@@ -18,6 +18,7 @@ from client.errors import (
 )
 from client.ledger import Ledger
 from client.models import Task
+from client.wire import IDEMPOTENCY
 from tests.support.platform import Platform
 from tests.support.waiting import wait_until
 
@@ -64,6 +65,10 @@ def test_a_wait_asks_and_gives_the_result(coatcheck: Coatcheck, ledger: Ledger) 
     assert seen[-1] == "completed"
     assert [entry.status for entry in ledger.entries()] == ["completed"]
     assert report.result() == report.wait() == result
+
+
+def test_the_server_says_that_it_honours_keys(coatcheck: Coatcheck) -> None:
+    assert IDEMPOTENCY in (coatcheck.discover().capabilities.extensions or {})
 
 
 def test_the_same_call_with_the_same_key_is_the_same_task(coatcheck: Coatcheck) -> None:

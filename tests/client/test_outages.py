@@ -103,6 +103,13 @@ class TestCalls:
             (entry,) = ledger.entries()
             assert (entry.status, entry.idempotency_key) == (SENT, caught.value.idempotency_key)
 
+    def test_a_server_is_believed_by_what_it_says_and_not_by_its_name(self, make: Make) -> None:
+        scripts = {"server/discover": discovered("coatcheck", **{TASKS: {}}), "tools/call": [Hangup(), created()]}
+        with Scripted(scripts) as server:
+            with pytest.raises(AnswerLost):
+                make(server).call("brew")
+            assert len(server.of("tools/call")) == 1
+
     @pytest.mark.parametrize("then", [Raw(401), Raw(503, headers={"Retry-After": "3600"})])
     def test_a_call_that_may_have_started_stays_known_whatever_comes_after(
         self, make: Make, ledger: Ledger, then: Raw

@@ -3,6 +3,7 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 
+from tasks_store import ANONYMOUS
 from tests.e2e.browser import details, page, table
 from tests.e2e.checkout import Checkout
 from tests.support.waiting import wait_until
@@ -45,7 +46,7 @@ def test_run_and_resume_stand_under_the_tools_name_without_argument_and_answer(c
         shown_of_run = details(document)
         assert shown_of_run["Name"] == RUN
         assert re.findall(r"\w+", shown_of_run["Arguments"]) == [task_id]
-        assert shown_of_run["Keyword arguments"] == "{}"
+        assert shown_of_run["Keyword arguments"] == f"{{'owner': '{ANONYMOUS.tag}'}}"
     for document in (overview, first, second):
         assert MARKER not in document
         assert COMMENT not in document

@@ -37,7 +37,7 @@ def test_a_task_lives_from_its_call_to_its_result(checkout: Checkout) -> None:
     with checkout.client() as client:
         discovered = client.discover().result
         assert discovered["supportedVersions"] == [VERSION]
-        assert discovered["capabilities"] == {"tools": {}, "extensions": {TASKS: {}}}
+        assert discovered["capabilities"] == {"tools": {}, "extensions": {TASKS: {}, "io.coatcheck/idempotency": {}}}
 
         with checkout.paused_worker():
             created = client.call("generate_report", {"source": CSV}).result

@@ -16,7 +16,7 @@ from tests.support.waiting import wait_until
 
 IMAGES = ROOT / "docs" / "images"
 MOST_BYTES = 200_000
-SIZE = "1280,560"
+SIZE = "1480,560"
 
 
 def picture(url: str, path: Path) -> None:
@@ -37,7 +37,7 @@ def main() -> None:
     env = {"COATCHECK_TOOLS": "workers.tools", "COATCHECK_EXPOSE": "examples/expose_shop.toml"}
     with Platform(env=env) as platform:
         platform.start()
-        columns = "--tasks_columns=name,uuid,state,result,received,runtime,worker"
+        columns = "--tasks_columns=name,uuid,state,result,kwargs,received,runtime,worker"
         command = ["celery", "-A", "workers", "flower", "--address=127.0.0.1", f"--port={port}", columns]
         url = celery_url(platform.valkey.url)
         shop = TheirWorker(

@@ -2,18 +2,15 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import httpx
 import pytest
 
 from tests.e2e.ledger import LEDGER, Ledger
+from tests.exposed.flower import logged_in
 from tests.support.client import Client
 from tests.support.platform import Platform
-from tests.support.ports import free_port
 from tests.support.waiting import wait_until
-
-USER, PASSWORD = "operator", "a long password"
 
 
 @pytest.fixture(scope="module")
@@ -29,33 +26,11 @@ def platform(ledger: Ledger) -> Iterator[Platform]:
         yield platform.start(concurrency=1)
 
 
-@contextmanager
-def logged_in(platform: Platform, *options: str, prefix: str = "") -> Iterator[httpx.Client]:
-    """Flower as an operator has it before him."""
-    port = free_port()
-    command = ["celery", "-A", "workers", "flower", "--address=127.0.0.1", f"--port={port}", *options]
-    address = f"http://127.0.0.1:{port}{prefix}"
-    with (
-        platform.process("flower", command, {"FLOWER_BASIC_AUTH": f"{USER}:{PASSWORD}"}) as process,
-        httpx.Client(base_url=address, auth=(USER, PASSWORD), trust_env=False) as operator,
-    ):
-        wait_until(lambda: is_up(operator), 30.0, f"an answer of Flower, which printed {process.log}")
-        yield operator
-
-
 @pytest.fixture(scope="module")
 def flower(platform: Platform) -> Iterator[httpx.Client]:
     """Flower, for tests that leave it running."""
     with logged_in(platform) as operator:
         yield operator
-
-
-def is_up(flower: httpx.Client) -> bool:
-    """Flower answers."""
-    try:
-        return flower.get("/healthcheck").is_success
-    except httpx.TransportError:
-        return False
 
 
 def revoke(flower: httpx.Client, message_id: str, *, terminate: bool = False) -> None:

@@ -5,6 +5,7 @@ import pytest
 from tests.exposed.theirs import TheirWorker
 from tests.support.client import Client
 from tests.support.waiting import wait_until
+from workers.exposed.cluster import message_id_of
 
 pytestmark = pytest.mark.usefixtures("odd")
 
@@ -140,6 +141,18 @@ def test_a_cancel_while_no_worker_of_theirs_is_up_is_heard_by_the_record(client:
     odd.start()
     assert client.wait_for(client.start("odd.say"))["status"] == "completed"
     assert client.get(task_id).result["status"] == "cancelled"
+
+
+def test_a_task_that_opted_in_hears_of_a_cancel_that_no_worker_was_up_for(client: Client, odd: TheirWorker) -> None:
+    """C14: the revoke is lost, the mark beside the result is not."""
+    odd.stop()
+    task_id = client.start("odd.polite", {"seconds": 100})
+    wait_until(lambda: "odd" in client.get(task_id).result["statusMessage"], what="the hand-over")
+    client.cancel(task_id)
+    assert client.wait_for(task_id, timeout=30.0)["status"] == "cancelled"
+    odd.start()
+    wait_until(lambda: odd.has_run(f"odd.polite[{message_id_of(task_id)}] received"), what="the message")
+    assert client.wait_for(client.start("odd.say"))["status"] == "completed"  # the only process is free
 
 
 def test_work_in_a_queue_that_nobody_reads_says_so(client: Client) -> None:

@@ -1,8 +1,10 @@
 """The page that Prometheus reads, from several web processes and workers together."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 
 import httpx
+import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
@@ -83,6 +85,32 @@ def test_runs_and_their_times_are_counted_by_tool_and_outcome(client: Client, pl
 def test_what_the_sweeper_did_is_counted(client: Client, platform: Platform) -> None:
     client.wait_for(client.start("leave"), timeout=30.0)
     wait_until(lambda: value(platform, "coatcheck_tasks", status="failed"), what="the failed task")
+
+
+def test_open_streams_of_all_web_processes_are_counted_together(client: Client, platform: Platform) -> None:
+    parked = client.start("ask_one")
+    client.wait_for(parked, "input_required")
+    with ExitStack() as streams:
+        callers = [streams.enter_context(platform.client()) for _ in range(6)]
+        for caller in callers[1:]:
+            streams.enter_context(caller.listen(parked))
+        with callers[0].listen(parked):
+            wait_until(lambda: value(platform, "coatcheck_streams") == 6, what="six streams")
+        wait_until(lambda: value(platform, "coatcheck_streams") == 5, what="five streams")
+    wait_until(lambda: value(platform, "coatcheck_streams") == 0, what="the end of all streams")
+    client.cancel(parked)
+
+
+def test_streams_of_a_web_process_that_died_are_not_counted_for_ever(client: Client, platform: Platform) -> None:
+    parked = client.start("ask_one")
+    client.wait_for(parked, "input_required")
+    with client.listen(parked):
+        wait_until(lambda: value(platform, "coatcheck_streams") == 1, what="the stream")
+        for process in psutil.Process(platform.webs[0].pid).children():
+            process.kill()
+        platform.wait_until_ready()
+        wait_until(lambda: value(platform, "coatcheck_streams") == 0, 30.0, "the end of the stream")
+    client.cancel(parked)
 
 
 def test_nothing_of_a_task_or_its_owner_is_told(client: Client, platform: Platform) -> None:

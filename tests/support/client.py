@@ -132,7 +132,13 @@ class Client:
     def listen(self, *task_ids: str) -> Iterator[Iterator[Json]]:
         """The messages of a subscription to these tasks, as they come."""
         params = {"notifications": {"taskIds": list(task_ids)}}
-        message, sent = self._message("subscriptions/listen", params, {})
+        with self.streamed("subscriptions/listen", params, {}) as messages:
+            yield messages
+
+    @contextmanager
+    def streamed(self, method: str, params: Mapping[str, Any], meta: Mapping[str, Any]) -> Iterator[Iterator[Json]]:
+        """The messages of an answer that comes as a stream, as they come; its head is there when the block begins."""
+        message, sent = self._message(method, params, meta)
         with self._http.stream("POST", self.url, json=message, headers=sent) as response:
             assert response.status_code == 200, response.read()
             yield _events(response.iter_lines())

@@ -20,7 +20,7 @@ from kombu.exceptions import ContentDisallowed, DecodeError, OperationalError
 
 from tasks_store import INTERNAL_ERROR, StoreSettings
 from workers.addresses import address_of
-from workers.celery_app import tls
+from workers.celery_app import lead, tls
 from workers.errors import BrokerUnavailable, ProtocolError, ResultsUnavailable, WorkersError
 from workers.exposed.context import CANCELLED
 from workers.settings import WorkerSettings
@@ -72,11 +72,10 @@ def their_app(settings: WorkerSettings, store: StoreSettings) -> Celery:
     broker = address_of(settings.expose_broker_url)
     results = address_of(settings.expose_result_backend)
     app = Celery("exposed", set_as_current=False)
+    lead(app, broker, results)
     app.conf.update(
-        broker_url=broker.url,
         broker_transport_options={**broker.options, **({} if broker.is_redis else {"confirm_publish": True})},
         broker_connection_timeout=CONNECT_SECONDS,
-        result_backend=results.url,
         # Their servers may be away for longer than a call should hang; the next look tries again.
         result_backend_transport_options={"retry_policy": {"max_retries": 1}, **results.options},
         redis_socket_connect_timeout=CONNECT_SECONDS,

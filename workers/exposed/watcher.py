@@ -14,6 +14,7 @@ from tasks_store import Look, Status, StoreUnavailable, TaskStore
 from workers.errors import BrokerUnavailable, ResultsUnavailable
 from workers.exposed.cluster import Census, Cluster, State, message_id_of
 from workers.exposed.states import RUNNING, ending_of_state, lost, told_of
+from workers.logs import about
 from workers.measures import SETTLED, Measures
 from workers.outcome import TIME_LIMIT, Ending
 from workers.settings import WorkerSettings
@@ -148,10 +149,14 @@ class Watcher:
     def round(self) -> int:
         """Every task that is due was looked at; how many that were."""
         due = self._store.delegations.due(BATCH)
-        silent = [watched for task_id in due if (watched := self._looked_at(task_id)) is not None]
+        silent = [watched for task_id in due if (watched := self._look_at(task_id)) is not None]
         if silent:
             self._probe(silent)
         return len(due)
+
+    def _look_at(self, task_id: str) -> Watched | None:
+        with about(task_id=task_id):
+            return self._looked_at(task_id)
 
     def _looked_at(self, task_id: str) -> Watched | None:
         """The task, if their workers have to be asked about it; else all is done that there was to do."""
@@ -200,7 +205,8 @@ class Watcher:
             # Work may have ended between the look and the probe.
             state = self._cluster.state(watched.message_id)
             note = replace(watched.note, probe_ms=watched.look.age_ms + self._probe_ms)
-            self._weighed(replace(watched, state=state, note=note), probe)
+            with about(task_id=watched.task_id):
+                self._weighed(replace(watched, state=state, note=note), probe)
 
     def _weighed(self, watched: Watched, probe: Probe) -> None:
         queue = watched.exposed.queue
@@ -246,7 +252,8 @@ class Watcher:
             task_id, ending.status, message=ending.message, result=ending.result, error=ending.error
         )
         if status is not None:
-            logger.info("task %s %s", task_id, status)
+            with about(task_id=task_id, tool=tool):
+                logger.info("task %s %s", task_id, status)
             self._measures.count(SETTLED, tool, status)
 
     def _run(self) -> None:

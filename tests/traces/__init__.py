@@ -1,0 +1,1 @@
+"""Spans of the front door and the workers, where OpenTelemetry is configured."""
