@@ -3,11 +3,14 @@
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from flask import Flask, Response, request
+from flask import Flask, Response
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from web.admission import Admission
+from web.answer import Era
 from web.body import BodyReader
+from web.calls import Calls
+from web.companions import companions
 from web.connections import ConnectionsOfProcess
 from web.dispatch import Dispatch, Method
 from web.endpoint import PATHS, endpoint
@@ -15,6 +18,7 @@ from web.front_door import FrontDoor
 from web.guards import Doorkeeper
 from web.health import health
 from web.jobs import Jobs
+from web.legacy import OlderEra
 from web.methods.discover import Discover
 from web.methods.subscriptions import Subscriptions
 from web.methods.tasks import Tasks
@@ -23,6 +27,7 @@ from web.metrics import LIMITS, Measured, metrics
 from web.sealed import Sealer
 from web.settings import Settings
 from workers.catalogue import load_catalogue
+from workers.tool import Catalogue
 
 
 def create_app(settings: Settings) -> Flask:
@@ -36,29 +41,36 @@ def create_app(settings: Settings) -> Flask:
     connections = ConnectionsOfProcess(settings, catalogue)
     admission = Admission(settings, catalogue, connections)
     jobs = Jobs(connections, catalogue, admission.limits)
+    calls = Calls(settings, connections, jobs)
     sealer = Sealer(_secret(settings, connections), settings.web.state_ms // 1000)
     tasks = Tasks(connections, jobs, admission.scopes, admission.limits)
-    lists = ListTools(catalogue, settings.web.page_size, admission.cache_scope, admission.scopes.may_use)
+    more = companions(catalogue, settings, connections, jobs, calls, admission.scopes, admission.limits)
+    offered = Catalogue([*catalogue, *more])
+    lists = ListTools(offered, settings.web.page_size, admission.cache_scope, admission.scopes.may_use)
     methods: Mapping[str, Method] = {
         "server/discover": Discover(settings.web.instructions, admission.cache_scope).discover,
         "tools/list": lists.list,
-        "tools/call": CallTool(catalogue, settings, connections, jobs, sealer).call,
+        "tools/call": CallTool(offered, settings, connections, jobs, calls, sealer).call,
         "tasks/get": tasks.get,
         "tasks/update": tasks.update,
         "tasks/cancel": tasks.cancel,
         "subscriptions/listen": Subscriptions(connections, admission.scopes).listen,
     }
-    dispatch = Dispatch(
-        methods, settings.workers.server_info, admission.admit, lambda limit: connections.measures.count(LIMITS, limit)
-    )
-    app = FrontDoor("coatcheck", static_folder=None)
+
+    def count_limit(limit: str) -> None:
+        connections.measures.count(LIMITS, limit)
+
+    dispatch = Dispatch(methods, settings.workers.server_info, admission.admit, count_limit)
+    others: list[Era] = []
+    if settings.web.legacy:
+        others.append(OlderEra(offered, settings, connections, admission, jobs, calls, lists, count_limit))
+    app = FrontDoor("coatcheck")
     app.url_map.strict_slashes = True
     app.url_map.redirect_defaults = False
     app.url_map.merge_slashes = False
     bodies = BodyReader(settings.web.max_body_bytes, settings.web.body_ms / 1000)
-    app.register_blueprint(
-        endpoint(dispatch, Doorkeeper(settings.web), admission.caller_of, bodies, lambda: connections().streams)
-    )
+    doorkeeper = Doorkeeper(settings.web)
+    app.serve(PATHS, endpoint(dispatch, others, doorkeeper, admission.caller_of, bodies, lambda: connections().streams))
     app.register_blueprint(health(connections))
     app.register_blueprint(metrics(settings, catalogue, connections))
     if (metadata := admission.metadata()) is not None:
@@ -85,5 +97,5 @@ def _plain(fault: HTTPException) -> Response:
     """What no view answers is answered in one line of text."""
     response = Response(f"{fault.name}\n", fault.code, mimetype="text/plain")
     if isinstance(fault, MethodNotAllowed):
-        response.allow.update(["POST"] if request.path in PATHS else fault.valid_methods or [])
+        response.allow.update(fault.valid_methods or [])
     return response

@@ -8,7 +8,7 @@ from tasks_store import Feed, Patience, TaskStore
 from web.seats import Seats
 from web.settings import Settings
 from web.streams import Streams
-from workers.measures import Measures
+from workers.measures import Gauge, Measures
 from workers.signatures import Dispatcher
 from workers.tool import Catalogue
 
@@ -19,6 +19,7 @@ class Connections:
 
     store: TaskStore
     feed: Feed
+    seats: Seats
     streams: Streams
     dispatcher: Dispatcher
 
@@ -30,7 +31,7 @@ class ConnectionsOfProcess:
         self._settings = settings
         self._catalogue = catalogue
         self._by_pid: dict[int, Connections] = {}
-        self.measures = Measures(self._add)
+        self.measures = Measures(self._add, Gauge(lambda: self().seats.taken, self._report))
 
     def __call__(self) -> Connections:
         """This process's own; made by its first request, so after every fork."""
@@ -55,6 +56,9 @@ class ConnectionsOfProcess:
     def _add(self, process: str, number: int, counts: Mapping[str, int]) -> None:
         self().store.statistics.add(process, number, counts)
 
+    def _report(self, process: str, streams: int) -> None:
+        self().store.statistics.report_streams(process, streams)
+
     def _make(self) -> Connections:
         settings = self._settings
         store, feed = TaskStore(settings.store, Patience.DOOR), Feed(settings.store)
@@ -64,6 +68,7 @@ class ConnectionsOfProcess:
         return Connections(
             store,
             feed,
+            seats,
             Streams(store, feed, seats, settings.workers.server_info),
             Dispatcher(settings.workers, settings.store, self._catalogue),
         )

@@ -1,47 +1,19 @@
 """From a message's body to the bytes that answer it: envelope, method, and what goes wrong on the way."""
 
-import logging
-import secrets
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
 
+from web.answer import ACCEPTED, Answer, Answering, Reply, begun
 from web.auth.caller import Caller
 from web.call import Call
 from web.envelope import SUPPORTED_VERSIONS, HeaderLookup, Message, RequestId, message_of, readable_id, request_of
-from web.errors import INTERNAL_ERROR, LimitReached, MethodNotFound, Refusal, refusal_of
-from web.subscription import Subscription
+from web.errors import MethodNotFound
+from web.progress import Rising
+from web.refusals import Refusals
+from web.stream import Opening
 from web.waiting import Progress
 from web.wire import Result, error_message, result_message
-from workers.errors import places_of
 
-logger = logging.getLogger(__name__)
-
-Method = Callable[[Call], Result | Progress | Subscription]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A JSON-RPC response, and how it goes out."""
-
-    message: bytes
-    status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-ACCEPTED = Answer(b"", 202)
-"""What a notification gets. Source: basic/transports/streamable-http, "Sending Messages"."""
-
-Answering = Generator[bytes | None, None, Answer]
-"""As `Progress`, but what it ends with is an answer, whatever goes wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A call that is being answered."""
-
-    answering: Answering
-    token: RequestId | None
-    """What the client wants its progress reported under, if it does."""
+Method = Callable[[Call], Result | Progress | Opening]
 
 
 class Dispatch:
@@ -58,9 +30,13 @@ class Dispatch:
         self._methods = methods
         self._server_info = server_info
         self._admit = admit
-        self._count_limit = count_limit
+        self._refusals = Refusals(methods, count_limit)
 
-    def answer(self, body: object, caller: Caller, header: HeaderLookup) -> Answer | Waiting | Subscription:
+    def takes(self, _body: object, _header: HeaderLookup) -> bool:
+        """True: a message of no other era is one of this, if a wrong one."""
+        return True
+
+    def answer(self, body: object, caller: Caller, header: HeaderLookup) -> Reply:
         """What the client gets; nothing that it sends raises here."""
         request_id = readable_id(body)
         method = "?"
@@ -75,21 +51,10 @@ class Dispatch:
 
     def refused(self, fault: Exception, method: str = "?", request_id: RequestId | None = None) -> Answer:
         """The error that answers this exception; the log has one line about it."""
-        refusal = refusal_of(fault)
-        if isinstance(fault, LimitReached):
-            self._count_limit(fault.limit)
-        shown = method if method in self._methods else "?"
-        if refusal is None:
-            incident = secrets.token_hex(6)
-            refusal = Refusal(INTERNAL_ERROR, f"Internal error; the server's log has more under {incident}", 200)
-            logger.error("%s failed, incident %s: %s at %s", shown, incident, type(fault).__name__, places_of(fault))
-        else:
-            logger.warning("%s refused: %s %s", shown, refusal.code, type(fault).__name__)
+        refusal = self._refusals.of(fault, method)
         return Answer(error_message(request_id, refusal), refusal.status, refusal.headers)
 
-    def _served(
-        self, message: Message, request_id: RequestId, caller: Caller, header: HeaderLookup
-    ) -> Answer | Waiting | Subscription:
+    def _served(self, message: Message, request_id: RequestId, caller: Caller, header: HeaderLookup) -> Reply:
         request = request_of(message, request_id, header)
         method = self._methods.get(request.method)
         if method is None:
@@ -98,20 +63,12 @@ class Dispatch:
         self._admit(call)
         token = request.progress_token
         reply = method(call)
-        if isinstance(reply, Subscription):
-            return reply
-        if not isinstance(reply, Generator):
+        if isinstance(reply, Generator):
+            answering = self._answering(Rising(token).over(reply), request.method, request_id)
+            return begun(answering, is_streamed=token is not None)
+        if isinstance(reply, Mapping | bytes):
             return Answer(result_message(request_id, reply, self._server_info))
-        return self._begun(self._answering(reply, request.method, request_id), token)
-
-    def _begun(self, answering: Answering, token: RequestId | None) -> Answer | Waiting:
-        """The wait, once it is one: what fails before has a status of its own and needs no stream."""
-        try:
-            next(answering)
-        except StopIteration as end:
-            answer: Answer = end.value
-            return answer
-        return Waiting(answering, token)
+        return reply
 
     def _answering(self, progress: Progress, method: str, request_id: RequestId) -> Answering:
         try:

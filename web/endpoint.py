@@ -3,33 +3,34 @@
 Source: basic/transports/streamable-http.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from flask import Blueprint, Request, Response
-from flask.globals import request_ctx
+from flask import Request, Response
 
+from web.answer import Answer, Era, Waiting
 from web.auth import Caller
 from web.body import SOCKET, BodyReader
-from web.dispatch import Answer, Dispatch
-from web.errors import CannotStream, MethodNotAllowed, WebError
+from web.dispatch import Dispatch
+from web.errors import CannotStream, MethodNotAllowed
+from web.events import HEADERS, event
+from web.front_door import View
 from web.guards import EVENT_STREAM, JSON, Acceptable, Doorkeeper, acceptable, check_content_type
 from web.handover import HandedOver
 from web.headers import sent_with
 from web.json_reader import read_json
+from web.observed import observed
 from web.outlet import can_take
-from web.streaming import HEADERS, client_has_left, event, in_one_piece, streamed
+from web.stream import Opening
+from web.streaming import client_has_left, in_one_piece, streamed
 from web.streams import Streams
-from web.subscription import Subscription
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 PATHS = ("/mcp", "/mcp/")
 """Both are answered alike: a redirect loses the body of a POST."""
-
-VERBS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 CLIENT_LEFT = 499
 """Nobody reads this status but the access log, which has it from nginx."""
@@ -54,16 +55,20 @@ class Whole(Response):
 
 def endpoint(
     dispatch: Dispatch,
+    others: Sequence[Era],
     doorkeeper: Doorkeeper,
     authenticate: Callable[[Request], Caller],
     bodies: BodyReader,
     streams: Callable[[], Streams],
-) -> Blueprint:
-    """The routes of the MCP endpoint."""
-    blueprint = Blueprint("mcp", __name__)
+) -> View:
+    """What serves the MCP endpoint. What none of the other eras takes is for the dispatch."""
 
-    def serve() -> Response:
-        request = request_ctx.request  # once: each look through Flask's own proxy costs as much as a header
+    def serve(request: Request) -> Response:
+        response = answered(request)
+        tell_browser(request, response)
+        return response
+
+    def answered(request: Request) -> Response:
         try:
             doorkeeper.check(request)
             if request.method == "OPTIONS" and (origin := doorkeeper.may_preflight(request)) is not None:
@@ -74,38 +79,35 @@ def endpoint(
             forms = acceptable(request.environ.get("HTTP_ACCEPT", ""))
             check_content_type(request)
             body = read_json(bodies.read(request))
-        except WebError as fault:
+        except Exception as fault:  # noqa: BLE001 - as in the dispatch
             return _response(dispatch.refused(fault), Acceptable(json=True, event_stream=False))
-        answer = dispatch.answer(body, caller, sent_with(request.environ))
-        if isinstance(answer, Answer):
-            return _response(answer, forms)
-        if isinstance(answer, Subscription):
-            return listening(answer, forms, request.environ.get(SOCKET))
+        header = sent_with(request.environ)
+        era = next((other for other in others if other.takes(body, header)), dispatch)
+        reply = observed(body, lambda: era.answer(body, caller, header))
+        if isinstance(reply, Answer):
+            return _response(reply, forms)
+        if not isinstance(reply, Waiting):
+            return handed_over(reply, forms, request.environ.get(SOCKET))
         has_left = partial(client_has_left, request.environ.get(SOCKET))
-        if answer.token is not None and forms.event_stream:
-            return Response(streamed(answer.answering, answer.token, has_left), mimetype=EVENT_STREAM, headers=HEADERS)
-        whole = in_one_piece(answer.answering, has_left)
+        if reply.is_streamed and forms.event_stream:
+            return Response(streamed(reply.answering, has_left), mimetype=EVENT_STREAM, headers=HEADERS)
+        whole = in_one_piece(reply.answering, has_left)
         return Response(status=CLIENT_LEFT) if whole is None else _response(whole, forms)
 
-    def listening(subscription: Subscription, forms: Acceptable, connection: object) -> Response:
+    def handed_over(opening: Opening, forms: Acceptable, connection: object) -> Response:
         if can_take(connection):
-            return HandedOver(partial(streams().begin, subscription))
-        streams().give_seat_back(subscription.caller.owner)
+            return HandedOver(partial(streams().begin, opening))
+        streams().give_seat_back(opening.caller.owner)
         fault = CannotStream("Streams need gunicorn's gthread worker without TLS, as web/gunicorn.conf.py has it")
-        return _response(dispatch.refused(fault, "subscriptions/listen", subscription.request_id), forms)
+        return _response(dispatch.refused(fault, opening.method, opening.request_id), forms)
 
-    for path in PATHS:
-        blueprint.add_url_rule(path, view_func=serve, methods=VERBS, provide_automatic_options=False)
-
-    @blueprint.after_request
-    def tell_browser(response: Response) -> Response:
+    def tell_browser(request: Request, response: Response) -> None:
         """A page that may call this server may also read its answers."""
-        if (origin := doorkeeper.may_preflight(request_ctx.request)) is not None and "Origin" not in response.vary:
+        if (origin := doorkeeper.may_preflight(request)) is not None and "Origin" not in response.vary:
             response.headers["Access-Control-Allow-Origin"] = origin
             response.vary.add("Origin")
-        return response
 
-    return blueprint
+    return serve
 
 
 def _response(answer: Answer, forms: Acceptable) -> Response:

@@ -19,6 +19,9 @@ CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 IDEMPOTENCY_KEY: Final = "io.coatcheck/idempotencyKey"
 """In `_meta` of a `tools/call`: the caller's own name for the call, so that a second sending makes no second task."""
 
+IDEMPOTENCY_EXTENSION: Final = "io.coatcheck/idempotency"
+"""Says in `server/discover` that the key is honoured."""
+
 MAX_IDEMPOTENCY_KEY: Final = 256
 """Characters."""
 
@@ -71,7 +74,7 @@ class Request:
         Source: ext-tasks, tasks.md, "Capability Negotiation".
         """
         extensions = self.capabilities.get("extensions")
-        return isinstance(extensions, Mapping) and isinstance(extensions.get(TASKS_EXTENSION), Mapping)
+        return isinstance(extensions, dict) and isinstance(extensions.get(TASKS_EXTENSION), dict)
 
     @property
     def progress_token(self) -> RequestId | None:
@@ -108,7 +111,7 @@ class Request:
 
 def readable_id(body: object) -> RequestId | None:
     """The id to answer with, however wrong the rest of the body is; None when there is none that could be echoed."""
-    found = body.get("id") if isinstance(body, Mapping) else None
+    found = body.get("id") if isinstance(body, dict) else None
     return found if _is_id(found) else None
 
 
@@ -122,7 +125,7 @@ def message_of(body: object) -> Message:
     """
     if isinstance(body, list):
         raise InvalidMessage("Batches are not part of this protocol; send one message per POST")
-    if not isinstance(body, Mapping):
+    if not isinstance(body, dict):
         raise InvalidMessage("The body is not a JSON object")
     if body.get("jsonrpc") != "2.0":
         raise InvalidMessage('jsonrpc is "2.0"')
@@ -132,7 +135,7 @@ def message_of(body: object) -> Message:
     if not isinstance(method, str):
         raise InvalidMessage("method is a string; responses are not taken here")
     params = body.get("params", {})
-    if not isinstance(params, Mapping):
+    if not isinstance(params, dict):
         raise InvalidMessage("params is an object")
     return Message(body.get("id"), method, params)
 
@@ -148,12 +151,12 @@ def request_of(message: Message, request_id: RequestId, header: HeaderLookup) ->
     Source: basic/index, "Meta"; basic/transports/streamable-http, "Request Metadata"; basic/versioning.
     """
     meta = message.params.get("_meta", {})
-    if not isinstance(meta, Mapping):
+    if not isinstance(meta, dict):
         raise InvalidParams("_meta is an object")
     _check_version(message, meta, header)
     check_mirrors(METHOD, message.method, header(METHOD))
     capabilities = meta.get(CLIENT_CAPABILITIES)
-    if not isinstance(capabilities, Mapping):
+    if not isinstance(capabilities, dict):
         raise InvalidParams(f"_meta[{CLIENT_CAPABILITIES!r}] is required and is an object")
     named_by = NAMED_BY.get(message.method)
     if named_by is None:

@@ -38,7 +38,7 @@ class Followed:
 
     def add(self, stream: Stream) -> None:
         """The stream's tasks are followed, and then read: so no state is missed, whenever it was reached."""
-        for task_id in stream.subscription.task_ids or ():
+        for task_id in stream.task_ids:
             if task_id not in self._streams:
                 self._streams[task_id] = set()
                 self._feed.follow(task_id, self._heard)
@@ -47,7 +47,7 @@ class Followed:
 
     def remove(self, stream: Stream) -> None:
         """The stream follows nothing."""
-        for task_id in stream.subscription.task_ids or ():
+        for task_id in stream.task_ids:
             if (streams := self._streams.get(task_id)) is not None:
                 streams.discard(stream)
                 if not streams:

@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from gunicorn.glogging import Logger
+
 from web.auth.settings import LOOPBACK_HOSTS
 from web.errors import InvalidSettings
+from web.server.log import JsonLog
 from web.server.patient_worker import PatientWorker
 from web.settings import read_settings
 
@@ -55,6 +58,9 @@ gunicorn when they begin (web/streams.py), so that a thousand of them cost one t
 
 max_requests = 0
 """No process is replaced for its age: its memory stays flat, and its streams and waiting calls would end with it."""
+
+logger_class = JsonLog if all_settings.workers.log_format == "json" else Logger
+"""gunicorn's own lines look like ours."""
 
 control_socket_disable = True
 """Two servers of one account would fight for the same socket."""

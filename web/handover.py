@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from flask import Response
 
 from web.body import SOCKET
+from web.events import HEADERS
 from web.guards import EVENT_STREAM
 from web.outlet import head
-from web.streaming import HEADERS
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment

@@ -2,12 +2,17 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from tasks_store import CallConflict, NewTask, NextRun, Outcome, Owner, Point, Task, new_task_id, reach
+import orjson
+
+from tasks_store import Answered, CallConflict, NewTask, NextRun, Outcome, Owner, Point, Task, new_task_id, reach
 from web.connections import Connections
 from web.limits import Limits
 from workers.errors import BrokerUnavailable
+from workers.logs import know
 from workers.tool import Catalogue
+from workers.traces import carried, know_task
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +36,8 @@ class Jobs:
             LimitReached: there are too many.
             CallConflict: the idempotency key was used for another tool or other arguments.
         """
+        if not new.trace and (trace := carried()):
+            new = replace(new, trace=orjson.dumps(trace))  # the job is a part of this request's trace at least
         task_id = new_task_id(new.call)
         self._limits.check_task(new, task_id)
         is_new = False
@@ -41,15 +48,17 @@ class Jobs:
             raise
         if not is_new:
             self._limits.forget_task(new.owner, task_id)
+        know(task_id=task.task_id)
+        know_task(task.task_id)
         return task, is_new
 
-    def start(self, task: Task) -> None:
+    def start(self, owner: Owner, task: Task) -> None:
         """The message of the first run is with the broker, or will be."""
         reach(Point.CREATED)
-        run = NextRun(task.task_id, task.tool, 1)
+        run = NextRun(task.task_id, task.tool, 1, owner.tag)
         self._send(run, lambda: self._connections().dispatcher.send_run(run))
 
-    def answer(self, owner: Owner, task_id: str, answers: Mapping[str, bytes]) -> None:
+    def answer(self, owner: Owner, task_id: str, answers: Mapping[str, bytes]) -> Answered:
         """The answers are durable, and when none is outstanding any more the job resumes.
 
         Raises TaskNotFound, and InvalidParams for an answer that is too large.
@@ -60,6 +69,7 @@ class Jobs:
         if (run := answered.resumes) is not None:
             reach(Point.ANSWERED)
             self._send(run, lambda: connections.dispatcher.send_resume(run, answered.round))
+        return answered
 
     def cancel(self, owner: Owner, task_id: str) -> None:
         """The task is cancelled, or its run is asked to end. Raises TaskNotFound."""

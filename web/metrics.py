@@ -20,6 +20,7 @@ from web.auth.settings import LOOPBACK_HOSTS
 from web.connections import Connections, ConnectionsOfProcess
 from web.settings import Settings
 from workers.errors import BrokerUnavailable
+from workers.logs import begin
 from workers.measures import BUCKETS_S, QUEUE_TIMES, RUN_TIMES, RUNS, SEPARATOR, SETTLED, SUM, TRANSITIONS
 from workers.tool import Catalogue
 
@@ -61,6 +62,7 @@ class Measured:
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         """The response, whose head is counted as it leaves."""
+        begin()
         if not environ["PATH_INFO"].startswith("/mcp"):
             return self._app(environ, start_response)
         begun = time.monotonic()
@@ -126,6 +128,7 @@ class Deployment(Collector):
             tasks.add_metric([status], count)
         yield tasks
         yield GaugeMetricFamily("coatcheck_workers", "Workers seen lately", value=store.workers_alive())
+        yield GaugeMetricFamily("coatcheck_streams", "Open streams", value=store.statistics.streams())
         waiting = GaugeMetricFamily("coatcheck_queue_messages", "Messages that wait for a worker", labels=["queue"])
         for queue in self._queues:
             try:

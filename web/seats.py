@@ -21,6 +21,12 @@ class Seats:
         self._taken: Counter[Owner] = Counter()
         self._lock = threading.Lock()
 
+    @property
+    def taken(self) -> int:
+        """How many streams there are."""
+        with self._lock:
+            return self._taken.total()
+
     def take(self, owner: Owner) -> None:
         """The owner has one more stream.
 

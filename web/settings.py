@@ -17,6 +17,9 @@ from workers.settings import WorkerSettings
 MIN_SECRET_LENGTH = 32
 """Characters; a shorter secret could be guessed from what it sealed."""
 
+COMPANIONS = ("list_tasks", "task_status", "task_answer")
+"""The tools about tasks that can be had."""
+
 
 @dataclass(frozen=True)
 class WebSettings:
@@ -50,8 +53,16 @@ class WebSettings:
     """`COATCHECK_SYNC_SECONDS`: how long a synchronous call waits for its job; most routers cut at 30 seconds."""
     grace_ms: int = 0
     """`COATCHECK_GRACE_SECONDS`: how long a call that may become a task waits for its result before the handle goes."""
+    legacy: bool = True
+    """`COATCHECK_LEGACY`: `on` or `off`: whether clients of 2025-11-25, 2025-06-18 and 2025-03-26 are served too."""
+    legacy_ms: int = 55_000
+    """`COATCHECK_LEGACY_SECONDS`: how long a call of such a client waits for its job, if its answer may be streamed;
+    most of them give up after 60 seconds."""
     state_ms: int = 3_600_000
     """`COATCHECK_STATE_SECONDS`: how long a client may take to come back with the answers to a synchronous call."""
+    companions: tuple[str, ...] = ()
+    """`COATCHECK_COMPANIONS`: tools about tasks that the front door serves itself, comma-separated: `list_tasks`,
+    `task_status`, `task_answer`."""
     page_size: int = 100
     """`COATCHECK_PAGE_SIZE`: tools on one page of `tools/list`."""
     metrics_token: str = field(default="", repr=False)
@@ -80,7 +91,10 @@ class WebSettings:
             body_ms=milliseconds(env, "COATCHECK_BODY_SECONDS", cls.body_ms, least=0.1),
             sync_ms=milliseconds(env, "COATCHECK_SYNC_SECONDS", cls.sync_ms, least=0.1),
             grace_ms=milliseconds(env, "COATCHECK_GRACE_SECONDS", cls.grace_ms, least=0, most=60),
+            legacy=env.bool("COATCHECK_LEGACY", cls.legacy),
+            legacy_ms=milliseconds(env, "COATCHECK_LEGACY_SECONDS", cls.legacy_ms, least=0.1),
             state_ms=milliseconds(env, "COATCHECK_STATE_SECONDS", cls.state_ms, least=1),
+            companions=_companions(env),
             page_size=env.int("COATCHECK_PAGE_SIZE", cls.page_size, validate=_AT_LEAST_1),
             metrics_token=env.str("COATCHECK_METRICS_TOKEN", cls.metrics_token, validate=_check_secret),
             instructions=env.str("COATCHECK_INSTRUCTIONS", cls.instructions),
@@ -134,6 +148,16 @@ _AT_LEAST_1 = Range(min=1, error="must be at least 1")
 def _list(env: Env, name: str) -> tuple[str, ...]:
     items: list[str] = env.list(name, []) or []
     return tuple(item.strip().lower().rstrip("/") for item in items if item.strip())
+
+
+def _companions(env: Env) -> tuple[str, ...]:
+    names: list[str] = env.list("COATCHECK_COMPANIONS", [], validate=_check_companions) or []
+    return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+
+
+def _check_companions(names: list[str]) -> None:
+    if unknown := sorted({name.strip() for name in names} - {*COMPANIONS, ""}):
+        raise ValidationError(f"may list {', '.join(COMPANIONS)}; there is no {', '.join(unknown)}")
 
 
 def _reachable_only_if(is_allowed: bool) -> Callable[[str], None]:

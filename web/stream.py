@@ -1,79 +1,59 @@
-"""One open stream: what its client has been told, what is still to be told, and the end."""
+"""One open stream: whom it is for, which tasks it follows, and its end."""
 
 import time
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from tasks_store import Owner, Task
+from web.auth.caller import Caller
+from web.envelope import RequestId
+from web.events import COMMENT, COMMENT_S, event
 from web.outlet import Outlet
-from web.streaming import COMMENT, COMMENT_S, event
-from web.subscription import Subscription
-from web.wire import acknowledged, subscription_ended, task_notification
 
 
-class Stream:
-    """Tells one client of its tasks. Every method that writes raises OSError when the client has left.
+class Stream(ABC):
+    """Tells one client of its tasks. Every method that writes raises OSError when the client has left."""
 
-    At most one message waits for a slow reader; of the tasks that change meanwhile only the newest state is kept.
-    """
-
-    def __init__(self, subscription: Subscription, outlet: Outlet, server_info: Mapping[str, str]) -> None:
-        self.subscription = subscription
+    def __init__(self, caller: Caller, task_ids: Sequence[str], outlet: Outlet) -> None:
+        self.task_ids = task_ids
+        """The tasks that are followed."""
         self.outlet = outlet
-        self._server_info = server_info
-        self._told: dict[str, Task] = {}
-        self._news: dict[str, Task] = {}
-        self._open = set(subscription.task_ids or ())
         self.is_ended = False
+        self._caller = caller
 
     @property
     def owner(self) -> Owner:
         """Whose tasks are told."""
-        return self.subscription.caller.owner
+        return self._caller.owner
 
     @property
     def has_expired(self) -> bool:
         """What the client proved itself with counts no more. Source: basic/authorization, "Token Handling"."""
-        expires_s = self.subscription.caller.expires_s
-        return expires_s is not None and expires_s <= time.time()
+        return self._caller.expires_s is not None and self._caller.expires_s <= time.time()
 
     @property
     def is_over(self) -> bool:
         """The client has been sent everything, the end included."""
         return self.is_ended and self.outlet.is_empty
 
+    @abstractmethod
     def begin(self, head: bytes) -> None:
-        """The response has begun; its first message says what is going to be told.
+        """The response has begun."""
 
-        Source: basic/patterns/subscriptions, "Acknowledgment".
-        """
-        subscription = self.subscription
-        self.outlet.write(head + event(acknowledged(subscription.request_id, subscription.task_ids)))
-        self._end_if_all_is_told()
-
+    @abstractmethod
     def tell(self, task: Task) -> None:
-        """The client hears of this state, unless it has heard of it before, or of a newer one by then."""
-        if self._told.get(task.task_id) != task:
-            self._news[task.task_id] = task
-            self.advance()
+        """The client hears of this state, or of a newer one."""
 
+    @abstractmethod
     def forget(self, task_id: str) -> None:
         """The task is gone; there is nothing more to tell of it."""
-        self._news.pop(task_id, None)
-        self._open.discard(task_id)
-        self._end_if_all_is_told()
 
     def advance(self) -> None:
         """As much has been told as the client takes."""
         self.outlet.flush()
         if self.has_expired:
             self.end()
-        while self._news and self.outlet.is_empty and not self.is_ended:
-            task_id = next(iter(self._news))
-            task = self._told[task_id] = self._news.pop(task_id)
-            self.outlet.write(event(task_notification(self.subscription.request_id, task)))
-            if task.status.is_terminal:
-                self._open.discard(task_id)
-        self._end_if_all_is_told()
 
     def keep_alive(self) -> None:
         """The stream was not silent for longer than those who carry it bear. Source: SSE, "Authoring notes"."""
@@ -81,14 +61,34 @@ class Stream:
             self.outlet.write(COMMENT)
 
     def end(self) -> None:
-        """The client is told that this is the end, once.
+        """The client is told that this is the end, once."""
+        self._end(self._last_word)
 
-        Source: basic/patterns/subscriptions, "Graceful Closure".
-        """
+    @property
+    @abstractmethod
+    def _last_word(self) -> bytes:
+        """The response that a stream ends with which is ended from here."""
+
+    def _end(self, response: bytes) -> None:
         if not self.is_ended:
             self.is_ended = True
-            self.outlet.write(event(subscription_ended(self.subscription.request_id, self._server_info)))
+            self.outlet.write(event(response))
 
-    def _end_if_all_is_told(self) -> None:
-        if not self._open:
-            self.end()
+
+class Opening(Protocol):
+    """A request whose parameters have been read, whose caller has a seat, and whose answer is a stream."""
+
+    @property
+    def method(self) -> str:
+        """What was asked."""
+
+    @property
+    def request_id(self) -> RequestId:
+        """What it is answered under."""
+
+    @property
+    def caller(self) -> Caller:
+        """Whose seat it is."""
+
+    def open(self, outlet: Outlet, server_info: Mapping[str, str]) -> Stream:
+        """The stream on this connection."""

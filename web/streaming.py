@@ -1,49 +1,30 @@
-"""Answers of calls that take a while: as an event stream with progress, or in one piece while the client is there."""
+"""Answers of calls that take a while: as an event stream, or in one piece while the client is there."""
 
 import select
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from collections.abc import Callable, Iterator
 
-import orjson
-
-from web.dispatch import Answer, Answering
-from web.envelope import RequestId
-from web.wire import progress_message
-
-COMMENT_S: Final = 10.0
-"""How long a stream is silent at most: routers cut connections that are idle for a minute."""
-
-COMMENT: Final = b":\n\n"
-
-HEADERS: Final[Mapping[str, str]] = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-"""Keep what is between us and the client from holding events back."""
+from web.answer import Answer, Answering
+from web.events import COMMENT, COMMENT_S, event
 
 
-def event(message: bytes) -> bytes:
-    """One server-sent event. JSON as it is written here has no line breaks."""
-    return b"event: message\ndata: " + message + b"\n\n"
-
-
-def streamed(answering: Answering, token: RequestId, has_left: Callable[[], bool]) -> Iterator[bytes]:
-    """The events of a call: its progress, strictly increasing, then its response, and nothing after that.
+def streamed(answering: Answering, has_left: Callable[[], bool]) -> Iterator[bytes]:
+    """The events of a call: what its client is told meanwhile, then its response, and nothing after that.
 
     The call is cancelled when the client goes away or the stream is closed.
 
-    Source: basic/patterns/progress; basic/transports/streamable-http, "Receiving Messages".
+    Source: basic/transports/streamable-http, "Receiving Messages".
     """
     yield COMMENT  # the headers leave with the first byte
-    last_sent, reached = time.monotonic(), float("-inf")
+    last_sent = time.monotonic()
     try:
         while True:
-            news = next(answering)
+            message = next(answering)
             if has_left():
                 return
-            told = orjson.loads(news) if news is not None else None
-            if told is not None and told["progress"] > reached:
-                reached = told["progress"]
-                yield event(progress_message(token, told))
+            if message is not None:
+                yield event(message)
             elif time.monotonic() - last_sent < COMMENT_S:
                 continue
             else:

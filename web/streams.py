@@ -20,8 +20,7 @@ from web.errors import TooManyStreams
 from web.followed import Followed
 from web.outlet import Outlet, take
 from web.seats import Seats
-from web.stream import Stream
-from web.subscription import Subscription
+from web.stream import Opening, Stream
 
 logger = logging.getLogger(__name__)
 
@@ -63,14 +62,14 @@ class Streams:
         """A seat that was taken is free again, because nothing came of it."""
         self._seats.give_back(owner)
 
-    def begin(self, subscription: Subscription, connection: socket.socket, head: bytes) -> None:
+    def begin(self, opening: Opening, connection: socket.socket, head: bytes) -> None:
         """The stream is served on this connection, which is taken from its thread; its seat goes with its end."""
         try:
             outlet = Outlet(take(connection))
         except OSError:
-            self.give_seat_back(subscription.caller.owner)
+            self.give_seat_back(opening.caller.owner)
             raise
-        stream = Stream(subscription, outlet, self._server_info)
+        stream = opening.open(outlet, self._server_info)
         with self._lock:
             self._inbox.put(partial(self._adopt, stream, head))
             if self._thread is None:

@@ -17,17 +17,17 @@ Progress = Generator[bytes | None, None, Result]
 wants the result any more, which cancels the call."""
 
 
-def until_at_rest(
-    task: Task, read: Callable[[], Task], watch: Watch, limit_s: float
+def until(
+    is_reached: Callable[[Task], bool], task: Task, read: Callable[[], Task], watch: Watch, limit_s: float
 ) -> Generator[bytes | None, None, Task | None]:
-    """The task once it is terminal or wants input; None when it is neither within the limit.
+    """The task once this is true of it; None when it is not within the limit.
 
     A store that is away is waited for: its absence is shorter than most jobs.
     """
     deadline = time.monotonic() + limit_s
-    if not is_at_rest(task):
+    if not is_reached(task):
         yield None  # the wait has begun
-    while not is_at_rest(task):
+    while not is_reached(task):
         left = deadline - time.monotonic()
         if left <= 0:
             return None
@@ -41,6 +41,13 @@ def until_at_rest(
             with suppress(StoreUnavailable):
                 task = read()
     return task
+
+
+def until_at_rest(
+    task: Task, read: Callable[[], Task], watch: Watch, limit_s: float
+) -> Generator[bytes | None, None, Task | None]:
+    """The task once it is terminal or wants input; None when it is neither within the limit."""
+    return until(is_at_rest, task, read, watch, limit_s)
 
 
 def is_at_rest(task: Task) -> bool:

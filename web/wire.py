@@ -3,12 +3,13 @@
 import json
 import time
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 import orjson
 
 from tasks_store import Status, Task
-from web.envelope import SUPPORTED_VERSIONS, TASKS_EXTENSION, RequestId
+from web.envelope import IDEMPOTENCY_EXTENSION, SUPPORTED_VERSIONS, TASKS_EXTENSION, RequestId
 from web.errors import Refusal
 
 SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
@@ -66,7 +67,7 @@ def discovered(instructions: str, ttl_ms: int, cache_scope: str) -> dict[str, ob
     result: dict[str, object] = {
         **COMPLETE,
         "supportedVersions": list(SUPPORTED_VERSIONS),
-        "capabilities": {"tools": {}, "extensions": {TASKS_EXTENSION: {}}},
+        "capabilities": {"tools": {}, "extensions": {TASKS_EXTENSION: {}, IDEMPOTENCY_EXTENSION: {}}},
         "ttlMs": ttl_ms,
         "cacheScope": cache_scope,
     }
@@ -99,7 +100,13 @@ def task_as_it_stands(task: Task) -> dict[str, object]:
 def timestamp(ms: int) -> str:
     """Milliseconds since 1970 in ISO 8601, always in one spelling: UTC, three decimals, `Z`."""
     seconds, rest = divmod(ms, 1000)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:03d}Z"
+    return f"{_second(seconds)}.{rest:03d}Z"
+
+
+@lru_cache(maxsize=4096)
+def _second(seconds: int) -> str:
+    """A task is polled many times, and what it says of its times stays the same."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
 def compact(value: object) -> bytes:

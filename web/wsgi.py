@@ -8,16 +8,18 @@ from web.app import create_app
 from web.errors import InvalidSettings
 from web.settings import read_settings
 from workers.errors import WorkersError
+from workers.logs import TEXT, write_as
 
 CANNOT_START = 4
 """gunicorn's own exit code for an application that cannot be loaded: its master gives up instead of trying for ever."""
 
-logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+logging.basicConfig(level=logging.INFO, format=TEXT)
 
 logger = logging.getLogger(__name__)
 
 try:
     settings = read_settings()
+    write_as(settings.workers.log_format, logging.getLogger())
     arm(settings.store.faults)
     refuse_unfit_store(settings.store)
     app = create_app(settings)

@@ -1,4 +1,6 @@
-"""One run of the official suite for all tests that read its results."""
+"""One run of the official suite for each revision, for all tests that read its results."""
+
+from collections.abc import Mapping
 
 import pytest
 
@@ -11,8 +13,9 @@ CONCURRENCY = 8
 
 
 @pytest.fixture(scope="session")
-def suite_results() -> dict[str, official.Checks]:
-    """The checks of each scenario."""
+def suite_results() -> Mapping[str, Mapping[str, official.Checks]]:
+    """The checks of each scenario, by revision: of one server, which serves both."""
     official.install()
     with Platform(tools="tests.conformance.tools", valkey=Valkey()) as platform:
-        return official.run(platform.start(concurrency=CONCURRENCY).url)
+        url = platform.start(concurrency=CONCURRENCY).url
+        return {revision: official.run(url, revision) for revision in official.REVISIONS}

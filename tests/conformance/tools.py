@@ -267,3 +267,52 @@ def test_input_required_result_capabilities(ctx: Context) -> str:
 
 def _named(roots: list[dict[str, Any]]) -> str:
     return ", ".join(root["uri"] for root in roots) or "no roots"
+
+
+# What only the scenarios of older revisions ask
+
+
+@tool(mode="sync")
+def test_sampling(ctx: Context, prompt: str) -> str:
+    """Ask the client's model what the caller wants to know."""
+    return f"LLM response: {ctx.ask('answer', Sample(prompt, max_tokens=100)).text}"
+
+
+@tool(mode="sync")
+def test_elicitation(ctx: Context, message: str) -> str:
+    """Ask a person for a name and an address."""
+    fields = {
+        "username": {"type": "string", "description": "User's response"},
+        "email": {"type": "string", "description": "User's email address"},
+    }
+    answer = ctx.ask("user", Elicit(message, fields))
+    return f"User response: {answer.action}, {answer.content}"
+
+
+@tool(mode="sync")
+def test_elicitation_sep1034_defaults(ctx: Context) -> str:
+    """Ask a person for what has a default."""
+    fields: dict[str, Any] = {
+        "name": {"type": "string", "default": "John Doe"},
+        "age": {"type": "integer", "default": 30},
+        "score": {"type": "number", "default": 95.5},
+        "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
+        "verified": {"type": "boolean", "default": True},
+    }
+    answer = ctx.ask("user", Elicit("Please review these values", fields))
+    return f"Elicitation completed: {answer.action}, {answer.content}"
+
+
+@tool(mode="sync")
+def test_elicitation_sep1330_enums(ctx: Context) -> str:
+    """Ask a person for choices of every kind."""
+    names = ["option1", "option2", "option3"]
+    titled = [{"const": f"value{n}", "title": f"Option {n}"} for n in (1, 2, 3)]
+    fields: dict[str, Any] = {
+        "untitledSingle": {"type": "string", "enum": names},
+        "titledSingle": {"type": "string", "oneOf": titled},
+        "untitledMulti": {"type": "array", "items": {"type": "string", "enum": names}},
+        "titledMulti": {"type": "array", "items": {"anyOf": titled}},
+    }
+    answer = ctx.ask("choices", Elicit("Please choose", {"type": "object", "properties": fields}))
+    return f"Elicitation completed: {answer.action}, {answer.content}"

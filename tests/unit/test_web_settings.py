@@ -42,9 +42,17 @@ def test_an_empty_environment_gives_the_defaults() -> None:
 def test_lists_and_durations_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COATCHECK_ALLOWED_ORIGINS", "https://A.test/ , https://b.test")
     monkeypatch.setenv("COATCHECK_SYNC_SECONDS", "2.5")
+    monkeypatch.setenv("COATCHECK_COMPANIONS", " task_status, list_tasks,,task_status")
     settings = read_settings().web
     assert settings.allowed_origins == ("https://a.test", "https://b.test")
     assert settings.sync_ms == 2500
+    assert settings.companions == ("task_status", "list_tasks")
+
+
+def test_an_unknown_companion_is_named_beside_those_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COATCHECK_COMPANIONS", "list_tasks,task_result")
+    with pytest.raises(InvalidSettings, match="list_tasks, task_status, task_answer; there is no task_result"):
+        read_settings()
 
 
 @pytest.mark.parametrize(
@@ -69,6 +77,9 @@ def test_lists_and_durations_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
         ("COATCHECK_SECRET_KEY", "short"),
         ("COATCHECK_SYNC_SECONDS", "-1"),
         ("COATCHECK_PAGE_SIZE", "0"),
+        ("COATCHECK_COMPANIONS", "list_tasks,task_result"),
+        ("COATCHECK_OPERATOR_SCOPE", "two scopes"),
+        ("COATCHECK_OPERATOR_SCOPE", 'a"quote'),
     ],
 )
 def test_a_fault_names_its_variable(variable: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,7 +146,10 @@ def test_discovery_says_what_is_served_and_no_more() -> None:
     assert shown == {
         "resultType": "complete",
         "supportedVersions": ["2026-07-28"],
-        "capabilities": {"tools": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}},
+        "capabilities": {
+            "tools": {},
+            "extensions": {"io.modelcontextprotocol/tasks": {}, "io.coatcheck/idempotency": {}},
+        },
         "instructions": "Be kind.",
         "ttlMs": 60_000,
         "cacheScope": "public",

@@ -31,9 +31,10 @@ NARROW = {
     "COATCHECK_SYNC_SECONDS": "1",
     "COATCHECK_PAGE_SIZE": "7",
     "COATCHECK_INSTRUCTIONS": "Ask nicely.",
+    "COATCHECK_LEGACY": "off",
     "WEB_CONCURRENCY": "1",
 }
-"""Limits that a test can reach, and a public name."""
+"""Limits that a test can reach, a public name, and nothing for older clients."""
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ def test_discovery_says_what_is_served_and_nothing_else(client: Client) -> None:
     assert reply.result == {
         "resultType": "complete",
         "supportedVersions": [VERSION],
-        "capabilities": {"tools": {}, "extensions": {TASKS: {}}},
+        "capabilities": {"tools": {}, "extensions": {TASKS: {}, "io.coatcheck/idempotency": {}}},
         "ttlMs": 60_000,
         "cacheScope": "public",
         "_meta": SERVER_INFO,
@@ -110,7 +110,10 @@ def test_listing_never_asks(client: Client, params: dict[str, object]) -> None:
 def test_old_capabilities_and_parameters_mean_nothing(platform: Platform) -> None:
     """TASK-1, C69: the older era's `tasks`."""
     with platform.client(capabilities={"tasks": {"requests": {"tools/call": {}}}}) as old:
-        assert old.discover().result["capabilities"] == {"tools": {}, "extensions": {TASKS: {}}}
+        assert old.discover().result["capabilities"] == {
+            "tools": {},
+            "extensions": {TASKS: {}, "io.coatcheck/idempotency": {}},
+        }
         assert old.call("greet", {"name": "Ann"}, params={"task": {"ttl": 1000}}).result["resultType"] == "complete"
         refused = old.call("failing_job", params={"task": {"ttl": 1000}})
         assert (refused.status, refused.error["code"]) == (400, -32021)

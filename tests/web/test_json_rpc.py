@@ -97,11 +97,11 @@ def test_a_method_that_is_not_served_is_not_found(door: Door, method: str) -> No
 
 
 @pytest.mark.parametrize("id", [0, "first"])
-def test_a_client_of_an_older_era_is_told_what_is_spoken(door: Door, id: object) -> None:  # noqa: A002
-    """RPC-4, C54: without any header or `_meta` of this one."""
+def test_a_client_of_an_older_era_is_told_what_is_spoken(narrow: Door, id: object) -> None:  # noqa: A002
+    """RPC-4, C54: without any header or `_meta` of this one; by a door that does not serve it, which others do."""
     params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
     message = {"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params}
-    reply = door.send(encode(message), {"Content-Type": "application/json", "Accept": "application/json"})
+    reply = narrow.send(encode(message), {"Content-Type": "application/json", "Accept": "application/json"})
     assert reply.refusal == (400, -32022)
     assert reply.json["id"] == id
     assert reply.json["error"]["data"] == {"supported": [VERSION], "requested": "2025-06-18"}

@@ -39,6 +39,14 @@ class Scopes:
         """
         self._check(call, self._of_tool(tool))
 
+    def check_as(self, call: Call, method: str, scopes: frozenset[str] = NOTHING) -> None:
+        """The caller of a tool that does what this method does was granted what the method needs, and these scopes.
+
+        Raises:
+            InsufficientScope: as above.
+        """
+        self._check(call, self._of_methods.get(method, NOTHING) | scopes)
+
     def may_use(self, caller: Caller, tool: Tool) -> bool:
         """The caller was granted what the tool needs."""
         return not caller.lacks(frozenset(tool.scopes))

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from environs import Env
 from marshmallow import ValidationError
-from marshmallow.validate import ContainsOnly
+from marshmallow.validate import ContainsOnly, Regexp
 
 from tasks_store import milliseconds
 
@@ -67,6 +67,9 @@ class AuthSettings:
     """`COATCHECK_METHOD_SCOPES`: what methods need besides what tools need, such as
     `tools/call=tools:call,tasks/cancel=tasks:write tasks:read`."""
 
+    operator_scope: str = "tasks:operate"
+    """`COATCHECK_OPERATOR_SCOPE`: who was granted it may see everybody's tasks of their tenant in `list_tasks`."""
+
     @property
     def is_closed_to_strangers(self) -> bool:
         """Callers prove who they are, or the operator said that they need not."""
@@ -97,8 +100,13 @@ class AuthSettings:
             scope_claim=env.str("COATCHECK_OAUTH_SCOPE_CLAIM", cls.scope_claim),
             cooldown_ms=milliseconds(env, "COATCHECK_OAUTH_COOLDOWN_SECONDS", cls.cooldown_ms, least=0.1, most=3_600),
             asked_scopes=_words(env.list("COATCHECK_SCOPES", [])),
+            operator_scope=env.str("COATCHECK_OPERATOR_SCOPE", cls.operator_scope, validate=_SCOPE),
             method_scopes={name: frozenset(scopes.split()) for name, scopes in of_methods.items()},
         )
+
+
+_SCOPE = Regexp(r"[!#-\[\]-~]+\Z", error="must be one scope, such as tasks:operate")
+"""Source: RFC 6749, section 3.3."""
 
 
 def is_address(url: str) -> bool:

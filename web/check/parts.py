@@ -97,8 +97,8 @@ def broker(deployment: Deployment) -> str:
     try:
         deployment.dispatcher.check()
     except BrokerUnavailable as fault:
-        raise Wrong(
-            str(fault), "CELERY_BROKER_URL must lead to a Redis or RabbitMQ that this process can reach"
+        raise _unreachable(
+            fault, "CELERY_BROKER_URL must lead to a Redis or RabbitMQ that this process can reach"
         ) from fault
     return "answers"
 
@@ -108,8 +108,8 @@ def results(deployment: Deployment) -> str:
     try:
         deployment.dispatcher.check_results()
     except BrokerUnavailable as fault:
-        raise Wrong(
-            str(fault), "CELERY_RESULT_BACKEND must lead to a result backend that this process can reach"
+        raise _unreachable(
+            fault, "CELERY_RESULT_BACKEND must lead to a result backend that this process can reach"
         ) from fault
     return "answers"
 
@@ -131,10 +131,10 @@ def exposed(deployment: Deployment) -> str:
         alive = deployment.cluster.census(["none"]).workers
         deployment.cluster.state("none")
     except BrokerUnavailable as fault:
-        raise Wrong(str(fault), "COATCHECK_EXPOSE_BROKER_URL must lead to the broker of their workers") from fault
+        raise _unreachable(fault, "COATCHECK_EXPOSE_BROKER_URL must lead to the broker of their workers") from fault
     except ResultsUnavailable as fault:
-        raise Wrong(
-            str(fault), "COATCHECK_EXPOSE_RESULT_BACKEND must lead to where their workers leave results"
+        raise _unreachable(
+            fault, "COATCHECK_EXPOSE_RESULT_BACKEND must lead to where their workers leave results"
         ) from fault
     if not alive:
         raise Wrong("none of their workers answers", "start one, with remote control on, on the same broker")
@@ -183,6 +183,13 @@ def flower(deployment: Deployment) -> str:
         f"would listen on {deployment.flower.address or 'every address'} without a login",
         "set FLOWER_BASIC_AUTH=user:password, or FLOWER_AUTH with FLOWER_AUTH_PROVIDER",
     )
+
+
+def _unreachable(fault: Exception, mend: str) -> Wrong:
+    """A server that does not answer, or one that is there and cannot prove who it is."""
+    if "certificate" in str(fault).lower():
+        mend = "name the authority in COATCHECK_REDIS_CA_FILE, or set COATCHECK_REDIS_TLS_VERIFY=false"
+    return Wrong(str(fault), mend)
 
 
 PARTS: Final[Mapping[str, Callable[[Deployment], str]]] = {

@@ -1,32 +1,30 @@
 """`tools/list` and `tools/call`."""
 
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import orjson
 from marshmallow import fields
 
-from tasks_store import NewTask, Status, StoreError, Task, TaskError, TaskNotFound, Watch
+from tasks_store import NewTask, Task, TaskNotFound, Watch
 from web.answers import check_askable, check_declared, checked_answers
 from web.auth import Caller
 from web.call import Call, Params
+from web.calls import Calls
 from web.connections import Connections
-from web.errors import CallFailed, InvalidParams, TooManyWaiting
+from web.errors import InvalidParams, MissingCapability
 from web.headers import check_params
 from web.jobs import Jobs
 from web.methods.discover import LIST_TTL_MS
 from web.methods.tasks import check_knows_tasks
 from web.rounds import FirstAnswers, first_round
 from web.sealed import Binding, Sealer, State
+from web.served import Following
 from web.settings import Settings
-from web.waiting import Progress, WaitingRoom, is_at_rest, until_at_rest
+from web.waiting import Progress, until_at_rest
 from web.wire import Result, compact, input_required, task_created, tools_listed
 from workers.errors import InvalidArguments
-from workers.inline import run_inline
-from workers.results import tool_error
 from workers.tool import Catalogue, Tool
 
 
@@ -48,6 +46,11 @@ class CallParams(Params):
 LIST_PARAMS: Final = ListParams()
 CALL_PARAMS: Final = CallParams()
 
+ANSWERABLE: Final[Mapping[str, object]] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+"""What a model can answer by a tool, whatever its client declared."""
+
+NO_SUCH_TOOL: Final = "name: there is no tool of this name; tools/list has those there are"
+
 
 class ListTools:
     """Lists what the caller can call, always in the same order."""
@@ -65,13 +68,18 @@ class ListTools:
 
         Source: server/tools, "Listing Tools".
         """
+        page, next_cursor = self.page(call)
+        return tools_listed(page, next_cursor, LIST_TTL_MS, self._cache_scope)
+
+    def page(self, call: Call) -> tuple[Sequence[Mapping[str, object]], str]:
+        """The tools of the page that is asked for, and the cursor of the next, if there is one."""
         usable = [described for tool, described in self._described if self._may_use(call.caller, tool)]
         start = 0
         if (cursor := call.params(LIST_PARAMS).get("cursor")) is not None:
             start = _after(cursor, usable)
         page = usable[start : start + self._page_size]
         is_last = start + self._page_size >= len(usable)
-        return tools_listed(page, "" if is_last else _cursor(page[-1]), LIST_TTL_MS, self._cache_scope)
+        return page, "" if is_last else _cursor(page[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +108,16 @@ class CallTool:
         settings: Settings,
         connections: Callable[[], Connections],
         jobs: Jobs,
+        calls: Calls,
         sealer: Sealer,
     ) -> None:
         self._catalogue = catalogue
         self._settings = settings
         self._connections = connections
         self._jobs = jobs
+        self._calls = calls
         self._sealer = sealer
-        self._room = WaitingRoom(settings.web.max_waiting)
+        self._following = Following.by(catalogue)
 
     def call(self, call: Call) -> Result | Progress:
         """The result, the handle of a task, what is asked before there can be either, or the wait for them.
@@ -117,7 +127,7 @@ class CallTool:
         params = call.params(CALL_PARAMS)
         tool = self._catalogue.get(params["name"])
         if tool is None:
-            raise InvalidParams("name: there is no tool of this name; tools/list has those there are")
+            raise InvalidParams(NO_SUCH_TOOL)
         arguments = params.get("arguments", {})
         check_params(tool.header_params, arguments, call.header)
         check_declared(tool.requires, call.request.capabilities)
@@ -132,21 +142,15 @@ class CallTool:
             Binding(call.owner, tool.name, arguments),
         )
         if faults := tool.arguments.faults(arguments):
-            return self._wrong_arguments(faults)
+            return self._calls.wrong_arguments(faults)
         state = State()
         if (sealed := params.get("request_state")) is not None:
             state = self._sealer.open(called.binding, sealed)
         if state.task_id:
             return self._resumed(called, state.task_id)
         if tool.mode == "inline":
-            return self._inline(called)
+            return self._calls.inline(call, tool, arguments)
         return self._begun(called, state)
-
-    def _inline(self, called: Called) -> bytes:
-        ending = run_inline(called.tool, called.arguments, self._settings.workers)
-        if ending.error is not None:
-            raise _call_failed(ending.error)
-        return ending.result
 
     def _begun(self, called: Called, state: State) -> Result | Progress:
         """The job was begun, or is as soon as the wait for it is; or the first answers are still missing."""
@@ -156,46 +160,41 @@ class CallTool:
                 called.tool, called.arguments, state, called.responses, declared, called.binding, self._sealer
             )
         except InvalidArguments as fault:
-            return self._wrong_arguments(fault.faults)
+            return self._calls.wrong_arguments(fault.faults)
         if not isinstance(first, FirstAnswers):
             return first
-        new = self._new_task(called, first)
+        new = self._calls.new_task(called.call, called.tool, called.arguments, first.answers)
         if not called.becomes_task:
-            return self._awaited(called, new)
+            return self._awaited(called, self._answerable(called, new))
         if self._settings.web.grace_ms:
             return self._handed_over_late(called, new)
-        return self._handed_over(new)
-
-    def _handed_over(self, new: NewTask) -> dict[str, object]:
-        task, is_new = self._jobs.create(new)
-        if is_new:
-            self._jobs.start(task)
-        return task_created(task)
+        return task_created(self._calls.handed_over(new))
 
     def _handed_over_late(self, called: Called, new: NewTask) -> Progress:
         """The result, when the job ends within the grace; else the handle. A client that leaves changes nothing."""
-        task, is_new = self._jobs.create(new)
-        with self._room.seat() as may_wait, self._connections().feed.watch(task.task_id) as watch:
-            if is_new:
-                self._jobs.start(task)
+        with self._calls.room.seat() as may_wait, self._calls.followed(new) as (task, watch):
             grace_s = self._settings.web.grace_ms / 1000 if may_wait else 0
-            seen = yield from until_at_rest(task, self._reader(called, task.task_id), watch, grace_s)
+            seen = yield from until_at_rest(task, self._calls.reader(new.owner, task.task_id), watch, grace_s)
         if seen is not None and seen.status.is_terminal:
-            return self._result_of(called, seen)
+            return self._calls.ended(seen)
         return task_created(seen or task)
 
     def _awaited(self, called: Called, new: NewTask) -> Progress:
-        with self._seat():
-            task, is_new = self._jobs.create(new)
-            with self._connections().feed.watch(task.task_id) as watch:
-                if is_new:
-                    self._jobs.start(task)
-                return (yield from self._at_rest(called, task, watch))
+        with self._calls.seat(), self._calls.followed(new) as (task, watch):
+            return (yield from self._at_rest(called, task, watch))
+
+    def _answerable(self, called: Called, new: NewTask) -> NewTask:
+        """The task of a caller who waits: its job may ask what the client can be asked, or its model can answer."""
+        if not self._following.can_answer:
+            return new
+        declared = called.call.request.capabilities
+        answerable = {**ANSWERABLE, **declared, "elicitation": ANSWERABLE["elicitation"]}
+        return replace(new, capabilities=compact(answerable))
 
     def _resumed(self, called: Called, task_id: str) -> Progress:
         """The parked job goes on with the answers of this retry; other keys than those outstanding are ignored."""
         owner = called.call.owner
-        with self._seat(), self._connections().feed.watch(task_id) as watch:
+        with self._calls.seat(), self._connections().feed.watch(task_id) as watch:
             try:
                 task = self._connections().store.get(owner, task_id)
                 answers = checked_answers(task.input_requests, called.responses)
@@ -207,77 +206,40 @@ class CallTool:
             return (yield from self._at_rest(called, task, watch))
 
     def _at_rest(self, called: Called, task: Task, watch: Watch) -> Progress:
-        """The result once there is one. A wait that is given up cancels the job, unless its caller can come back.
-
-        An idempotency key says that the caller can: the same call finds the job again.
-        """
-        read = self._reader(called, task.task_id)
-        try:
+        """The result once there is one."""
+        owner, key = called.call.owner, called.idempotency_key
+        read = self._calls.reader(owner, task.task_id)
+        with self._calls.cancelled_if_left(owner, task.task_id, key):
             seen = yield from until_at_rest(task, read, watch, self._settings.web.sync_ms / 1000)
-        except GeneratorExit:
-            if not called.idempotency_key:
-                with suppress(StoreError):
-                    self._jobs.cancel(called.call.owner, task.task_id)
-            raise
         if seen is not None:
             return self._result_of(called, seen)
         limit = (
             f"The tool did not finish within {self._settings.web.sync_ms / 1000:g} seconds, the limit of a waiting call"
         )
-        if called.idempotency_key:
-            return self._tool_error(f"{limit}. It goes on; call again with the same idempotency key for its result.")
-        self._jobs.cancel(called.call.owner, task.task_id)
-        return self._tool_error(f"{limit}. It was cancelled; ask for less at once, or use a client that knows tasks.")
+        if self._following.can_follow:
+            return self._calls.tool_error(f"{limit}. {self._following.in_words(task.task_id)}")
+        if key:
+            return self._calls.tool_error(
+                f"{limit}. It goes on; call again with the same idempotency key for its result."
+            )
+        self._jobs.cancel(owner, task.task_id)
+        return self._calls.tool_error(
+            f"{limit}. It was cancelled; ask for less at once, or use a client that knows tasks."
+        )
 
     def _result_of(self, called: Called, task: Task) -> Result:
         """What a synchronous caller is told of a task at rest."""
-        assert is_at_rest(task)
-        if task.result is not None:
-            return task.result
-        if task.error is not None:
-            raise _call_failed(task.error)
-        if task.status is Status.CANCELLED:
-            return self._tool_error("The call was cancelled before the tool had finished.")
-        check_askable(task.input_requests, called.call.request.capabilities)
+        if task.status.is_terminal:
+            return self._calls.ended(task)
+        try:
+            check_askable(task.input_requests, called.call.request.capabilities)
+        except MissingCapability:
+            if not self._following.can_answer:
+                raise
+            how = self._following.in_words(task.task_id)
+            return self._calls.tool_error(f"The tool asks what this client cannot be asked. {how}")
         state = State(task_id=task.task_id, round=" ".join(task.input_requests))
         return input_required(task.input_requests, self._sealer.seal(called.binding, state))
-
-    def _new_task(self, called: Called, first: FirstAnswers) -> NewTask:
-        request, tool = called.call.request, called.tool
-        return NewTask(
-            owner=called.call.owner,
-            tool=tool.name,
-            arguments=compact(called.arguments),
-            capabilities=compact(request.capabilities),
-            ttl_ms=tool.ttl_ms,
-            poll_interval_ms=tool.poll_interval_ms,
-            max_runs=tool.max_runs or self._settings.workers.max_runs,
-            trace=orjson.dumps(request.trace) if request.trace else b"",
-            answers=first.answers,
-            idempotency_key=called.idempotency_key,
-        )
-
-    @contextmanager
-    def _seat(self) -> Iterator[None]:
-        with self._room.seat() as may_wait:
-            if not may_wait:
-                raise TooManyWaiting("Too many calls are waiting for their results; try again, or use tasks")
-            yield
-
-    def _reader(self, called: Called, task_id: str) -> Callable[[], Task]:
-        return lambda: self._connections().store.get(called.call.owner, task_id)
-
-    def _wrong_arguments(self, faults: Sequence[str]) -> bytes:
-        """A result, not an error: the model that wrote the arguments can correct them. Source: server/tools."""
-        return self._tool_error("Invalid arguments: " + "; ".join(faults))
-
-    def _tool_error(self, message: str) -> bytes:
-        workers = self._settings.workers
-        return tool_error(message, server_info=workers.server_info, max_bytes=workers.max_result_bytes)
-
-
-def _call_failed(error: TaskError) -> CallFailed:
-    return CallFailed(error.code, error.message, error.data)
 
 
 def _after(cursor: str, tools: Sequence[Mapping[str, object]]) -> int:

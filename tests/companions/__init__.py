@@ -1,0 +1,1 @@
+"""The tools about tasks that the front door serves itself."""

@@ -1,0 +1,1 @@
+"""The older era, from outside: as its own clients meet it, and message by message."""

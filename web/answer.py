@@ -1,0 +1,58 @@
+"""What a message leads to: an answer, a wait for one, or a stream."""
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from web.auth.caller import Caller
+from web.envelope import HeaderLookup
+from web.stream import Opening
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A JSON-RPC response, and how it goes out."""
+
+    message: bytes
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+ACCEPTED = Answer(b"", 202)
+"""What a notification gets. Source: basic/transports/streamable-http, "Sending Messages"."""
+
+Answering = Generator[bytes | None, None, Answer]
+"""Messages that the client may hear of meanwhile, None now and then for a pause, and at last an answer, whatever goes
+wrong. To be closed when nobody wants the answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A call that is being answered."""
+
+    answering: Answering
+    is_streamed: bool
+    """The client wants to hear of what happens meanwhile."""
+
+
+Reply = Answer | Waiting | Opening
+
+
+class Era(Protocol):
+    """One way to speak MCP, of several at one address."""
+
+    def takes(self, body: object, header: HeaderLookup) -> bool:
+        """The message is written for this one."""
+
+    def answer(self, body: object, caller: Caller, header: HeaderLookup) -> Reply:
+        """What the client gets; nothing that it sends raises here."""
+
+
+def begun(answering: Answering, *, is_streamed: bool) -> Answer | Waiting:
+    """The wait, once it is one: what fails before has a status of its own and needs no stream."""
+    try:
+        next(answering)
+    except StopIteration as end:
+        answer: Answer = end.value
+        return answer
+    return Waiting(answering, is_streamed)

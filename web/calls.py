@@ -1,0 +1,126 @@
+"""What every call of a tool needs, whoever makes it: a job that begins, a seat to wait for it in, an end."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import orjson
+
+from tasks_store import NewTask, Owner, StoreError, Task, TaskError, Watch
+from web.call import Call
+from web.connections import Connections
+from web.errors import CallFailed, TooManyWaiting
+from web.jobs import Jobs
+from web.served import Served
+from web.settings import Settings
+from web.waiting import Progress, WaitingRoom
+from web.wire import Result, compact
+from workers.inline import run_inline
+from workers.results import tool_error
+from workers.tool import Tool
+
+
+class Calls:
+    """Begins the jobs of calls, and makes room for those who wait for them."""
+
+    def __init__(self, settings: Settings, connections: Callable[[], Connections], jobs: Jobs) -> None:
+        self._settings = settings
+        self._connections = connections
+        self._jobs = jobs
+        self.room = WaitingRoom(settings.web.max_waiting)
+
+    def inline(self, call: Call, tool: Tool, arguments: Mapping[str, Any]) -> Result | Progress:
+        """The result of a tool that runs here, or the wait for it. Raises CallFailed, and what a Served tool raises."""
+        if isinstance(tool, Served):
+            return tool.serve(call, arguments)
+        ending = run_inline(tool, arguments, self._settings.workers)
+        if ending.error is not None:
+            raise call_failed(ending.error)
+        return ending.result
+
+    def new_task(
+        self,
+        call: Call,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        answers: Mapping[str, tuple[bytes, bytes]] | None = None,
+    ) -> NewTask:
+        """The task that this call is going to be; `answers` as the store wants them."""
+        request = call.request
+        return NewTask(
+            owner=call.owner,
+            tool=tool.name,
+            arguments=compact(arguments),
+            capabilities=compact(request.capabilities),
+            ttl_ms=tool.ttl_ms,
+            poll_interval_ms=tool.poll_interval_ms,
+            max_runs=tool.max_runs or self._settings.workers.max_runs,
+            trace=orjson.dumps(request.trace) if request.trace else b"",
+            answers=answers or {},
+            idempotency_key=request.idempotency_key,
+        )
+
+    def handed_over(self, new: NewTask) -> Task:
+        """The task of a caller who does not wait. Raises as `Jobs.create`."""
+        task, is_new = self._jobs.create(new)
+        if is_new:
+            self._jobs.start(new.owner, task)
+        return task
+
+    @contextmanager
+    def followed(self, new: NewTask) -> Iterator[tuple[Task, Watch]]:
+        """The task with all that happens to it, for a caller who waits. Raises as `Jobs.create`."""
+        task, is_new = self._jobs.create(new)
+        with self._connections().feed.watch(task.task_id) as watch:
+            if is_new:
+                self._jobs.start(new.owner, task)
+            yield task, watch
+
+    @contextmanager
+    def seat(self) -> Iterator[None]:
+        """The call may wait. Raises TooManyWaiting."""
+        with self.room.seat() as may_wait:
+            if not may_wait:
+                raise TooManyWaiting("Too many calls are waiting for their results; try again, or use tasks")
+            yield
+
+    @contextmanager
+    def cancelled_if_left(self, owner: Owner, task_id: str, idempotency_key: str) -> Iterator[None]:
+        """A wait that is given up cancels the job, unless its caller can come back.
+
+        An idempotency key says that the caller can: the same call finds the job again.
+        """
+        try:
+            yield
+        except GeneratorExit:
+            if not idempotency_key:
+                with suppress(StoreError):
+                    self._jobs.cancel(owner, task_id)
+            raise
+
+    def reader(self, owner: Owner, task_id: str) -> Callable[[], Task]:
+        """What reads the task as it stands."""
+        return lambda: self._connections().store.get(owner, task_id)
+
+    def wrong_arguments(self, faults: Sequence[str]) -> bytes:
+        """A result, not an error: the model that wrote the arguments can correct them. Source: server/tools."""
+        return self.tool_error("Invalid arguments: " + "; ".join(faults))
+
+    def tool_error(self, message: str) -> bytes:
+        """A result that says what went wrong."""
+        workers = self._settings.workers
+        return tool_error(message, server_info=workers.server_info, max_bytes=workers.max_result_bytes)
+
+    def ended(self, task: Task) -> bytes:
+        """The result that a task ended with. Raises CallFailed."""
+        assert task.status.is_terminal
+        if task.result is not None:
+            return task.result
+        if task.error is not None:
+            raise call_failed(task.error)
+        return self.tool_error("The call was cancelled before the tool had finished.")
+
+
+def call_failed(error: TaskError) -> CallFailed:
+    """The JSON-RPC error that a job ended with."""
+    return CallFailed(error.code, error.message, error.data)

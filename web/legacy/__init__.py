@@ -1,0 +1,8 @@
+"""MCP as it was spoken before sessions went away: revisions 2025-11-25, 2025-06-18 and 2025-03-26, at the same address.
+
+All that is old stands in this folder; nothing outside it knows an old name but the application, which puts it in.
+"""
+
+from web.legacy.era import OlderEra
+
+__all__ = ["OlderEra"]

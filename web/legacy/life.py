@@ -1,0 +1,57 @@
+"""`initialize`, `ping` and `logging/setLevel`."""
+
+from typing import Final
+
+from marshmallow import fields
+from marshmallow.validate import OneOf
+
+from web.call import Params
+from web.legacy.asked import Asked
+from web.legacy.revisions import NEWEST, REVISIONS
+from web.legacy.wire import initialized
+from web.settings import Settings
+
+LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+
+class InitializeParams(Params):
+    """Source: schema, InitializeRequestParams. What the client says of itself would have to be remembered."""
+
+    protocol_version = fields.String(required=True, data_key="protocolVersion")
+
+
+class LevelParams(Params):
+    """Source: schema, SetLevelRequestParams."""
+
+    level = fields.String(required=True, validate=OneOf(LEVELS))
+
+
+INITIALIZE_PARAMS: Final = InitializeParams()
+LEVEL_PARAMS: Final = LevelParams()
+
+
+class Life:
+    """What goes before and beside the calls."""
+
+    def __init__(self, settings: Settings, *, lists_tasks: bool) -> None:
+        self._server_info = settings.workers.server_info
+        self._instructions = settings.web.instructions
+        self._lists_tasks = lists_tasks
+
+    def initialize(self, asked: Asked) -> dict[str, object]:
+        """The revision that is going to be spoken: the one that was asked for, if it is an older one.
+
+        Source: 2025-11-25, basic/lifecycle, "Version Negotiation".
+        """
+        wanted = asked.call.params(INITIALIZE_PARAMS)["protocol_version"]
+        revision = REVISIONS.get(wanted, NEWEST)
+        return initialized(revision, self._server_info, self._instructions, lists_tasks=self._lists_tasks)
+
+    def ping(self, _asked: Asked) -> dict[str, object]:
+        """Source: 2025-11-25, basic/utilities/ping."""
+        return {}
+
+    def set_level(self, asked: Asked) -> dict[str, object]:
+        """Accepted; no log message is ever sent to a client. Source: 2025-11-25, server/utilities/logging."""
+        asked.call.params(LEVEL_PARAMS)
+        return {}

@@ -1,0 +1,72 @@
+"""The JSON-RPC responses of the older era."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Final
+
+import orjson
+
+from web.answer import Answer
+from web.envelope import RequestId
+from web.errors import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    MISSING_CAPABILITY,
+    UNSUPPORTED_VERSION,
+    CallFailed,
+    InvalidMessage,
+    MethodNotFound,
+    Refusal,
+)
+from web.refusals import Refusals
+from web.wire import error_message, result_message
+
+Result = Mapping[str, object]
+
+OLDER_CODES: Final[Mapping[int, int]] = {
+    HEADER_MISMATCH: INVALID_REQUEST,
+    MISSING_CAPABILITY: INVALID_PARAMS,
+    UNSUPPORTED_VERSION: INVALID_REQUEST,
+}
+"""What stands for a code that these revisions do not know."""
+
+
+class Replies:
+    """Results and errors, as older clients read them."""
+
+    def __init__(self, methods: Collection[str], count_limit: Callable[[str], None]) -> None:
+        """See `Refusals`."""
+        self._refusals = Refusals(methods, count_limit)
+
+    def result(self, request_id: RequestId, result: Result) -> Answer:
+        """The response that a request hoped for."""
+        return Answer(result_message(request_id, orjson.dumps(result), {}))
+
+    def refused(self, fault: Exception, method: str = "?", request_id: RequestId | None = None) -> Answer:
+        """The error that answers this exception.
+
+        Older clients read no body but that of a success; a message that cannot be understood is refused by its status,
+        and so is whatever is said before there is one.
+
+        Source: 2025-11-25, basic/transports, "Sending Messages to the Server".
+        """
+        refusal = self._refusals.of(fault, method)
+        told = _told(refusal)
+        is_of_message = isinstance(fault, InvalidMessage | MethodNotFound)
+        status = 200 if refusal.status in (400, 404) and not is_of_message else refusal.status
+        return Answer(error_message(request_id, told), status, told.headers)
+
+
+def unsupported(why: str) -> CallFailed:
+    """A tool is called as a task that it cannot be, or not as the task that it has to be.
+
+    Source: 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation".
+    """
+    return CallFailed(-32601, why)
+
+
+def _told(refusal: Refusal) -> Refusal:
+    if refusal.code not in OLDER_CODES:
+        return refusal
+    return replace(refusal, code=OLDER_CODES[refusal.code], data=None)

@@ -1,0 +1,52 @@
+"""What older clients answer: a POST that holds the response to a request of ours."""
+
+from collections.abc import Callable, Mapping
+
+from tasks_store import TaskNotFound
+from web.answers import checked_answers
+from web.auth.scopes import Scopes
+from web.call import Call
+from web.connections import Connections
+from web.errors import InvalidMessage, InvalidParams
+from web.jobs import Jobs
+from web.legacy.inputs import input_of
+
+
+def is_response(body: object) -> bool:
+    """The message answers one of ours."""
+    return isinstance(body, Mapping) and "method" not in body and ("result" in body or "error" in body)
+
+
+class Responses:
+    """Takes responses on any web process: what a response answers stands in its id."""
+
+    def __init__(self, connections: Callable[[], Connections], jobs: Jobs, scopes: Scopes) -> None:
+        self._connections = connections
+        self._jobs = jobs
+        self._scopes = scopes
+
+    def take(self, body: Mapping[str, object], call: Call) -> None:
+        """The input is answered, as `tasks/update` would have done it.
+
+        Nothing changes for an error, for what does not fit, and for an input that is unknown, answered or another
+        owner's: a response gets no answer that could say so.
+
+        Raises:
+            InvalidMessage: it is no response.
+
+        Source: 2025-11-25, basic/transports, "Sending Messages to the Server".
+        """
+        if body.get("jsonrpc") != "2.0":
+            raise InvalidMessage('jsonrpc is "2.0"')
+        found = input_of(body.get("id"))
+        if found is None or "result" not in body:
+            return
+        task_id, input_key = found
+        try:
+            task = self._connections().store.get(call.owner, task_id)
+            self._scopes.check_task(call, task.tool)
+            answers = checked_answers(task.input_requests, {input_key: body["result"]})
+            if answers:
+                self._jobs.answer(call.owner, task_id, answers)
+        except (TaskNotFound, InvalidParams):
+            return

@@ -1,0 +1,197 @@
+"""`tools/list` and `tools/call`."""
+
+import time
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Final
+
+from marshmallow import ValidationError, fields
+
+from tasks_store import NewTask, Task, Watch
+from web.answers import check_declared
+from web.call import Params
+from web.calls import Calls
+from web.errors import InvalidParams
+from web.jobs import Jobs
+from web.legacy.asked import Asked
+from web.legacy.inputs import can_be_asked, request_message
+from web.legacy.replies import Result, unsupported
+from web.legacy.revisions import Revision
+from web.legacy.wire import call_result, task_created, tool_listed, tools_listed
+from web.methods.tools import ANSWERABLE, NO_SUCH_TOOL, ListTools
+from web.progress import Rising
+from web.served import Following
+from web.settings import Settings
+from web.waiting import Progress, until
+from web.wire import Result as TodaysResult
+from web.wire import compact
+from workers.tool import Catalogue, Mode
+
+Wait = Generator[bytes | None, None, Result]
+"""Messages for the client, None now and then for a pause, and at last a result."""
+
+
+LEAST_MS: Final = 1_000
+"""A task lives so long at least: a shorter life ends before its client has looked once."""
+
+
+def _check_life(ttl: object) -> None:
+    if isinstance(ttl, bool) or not isinstance(ttl, int | float) or ttl < 1:
+        raise ValidationError("is a positive number of milliseconds")
+
+
+class TaskParams(Params):
+    """Source: 2025-11-25, schema, TaskMetadata."""
+
+    ttl = fields.Raw(allow_none=True, validate=_check_life)
+
+
+class CallParams(Params):
+    """Source: 2025-11-25, schema, CallToolRequestParams."""
+
+    name = fields.String(required=True)
+    arguments = fields.Dict()
+    task = fields.Nested(TaskParams)
+
+
+CALL_PARAMS: Final = CallParams()
+
+
+class OlderTools:
+    """Lists tools and calls them: as a task, if the client says so; by waiting for the job; or at once, here."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        settings: Settings,
+        lists: ListTools,
+        calls: Calls,
+        jobs: Jobs,
+    ) -> None:
+        self._catalogue = catalogue
+        self._lists = lists
+        self._calls = calls
+        self._jobs = jobs
+        self._following = Following.by(catalogue)
+        self._settings = settings.web
+
+    def list(self, asked: Asked) -> Result:
+        """One page of what the client can call."""
+        described, cursor = self._lists.page(asked.call)
+        told = [
+            tool_listed(asked.revision, tool, mode)
+            for tool in described
+            if self._is_within_reach(asked.revision, mode := self._mode_of(str(tool["name"])))
+        ]
+        return tools_listed(told, cursor)
+
+    def call(self, asked: Asked) -> Result | Wait:
+        """The result, the handle of a task, or the wait for the result.
+
+        Source: 2025-11-25, server/tools, "Calling Tools"; basic/utilities/tasks, "Creating Tasks".
+        """
+        params = asked.call.params(CALL_PARAMS)
+        tool = self._catalogue.get(params["name"])
+        if tool is None:
+            raise InvalidParams(NO_SUCH_TOOL)
+        task = params.get("task") if asked.revision.has_tasks else None
+        self._check_support(asked.revision, tool.mode, is_task=task is not None)
+        check_declared(tool.requires, asked.call.request.capabilities)
+        arguments = params.get("arguments", {})
+        if faults := tool.arguments.faults(arguments):
+            return call_result(asked.revision, self._calls.wrong_arguments(faults))
+        if tool.mode == "inline":
+            return _told(asked, self._calls.inline(asked.call, tool, arguments))
+        # What the tool wants to be answered first, its job asks when it has begun: the client can be asked at any time.
+        new = self._calls.new_task(asked.call, tool, arguments)
+        if task is None:
+            return self._awaited(asked, self._answerable(new))
+        return task_created(self._calls.handed_over(_living_for(new, task.get("ttl"))))
+
+    def _awaited(self, asked: Asked, new: NewTask) -> Wait:
+        with (
+            self._calls.seat(),
+            self._calls.followed(new) as (task, watch),
+            self._calls.cancelled_if_left(new.owner, task.task_id, new.idempotency_key),
+        ):
+            yield None
+            return (yield from self._until_ended(asked, new, task, watch))
+
+    def _answerable(self, new: NewTask) -> NewTask:
+        """The task of a caller who waits: its job may ask what its client can be asked, or its model can answer."""
+        return replace(new, capabilities=compact(ANSWERABLE)) if self._following.can_answer else new
+
+    def _until_ended(self, asked: Asked, new: NewTask, task: Task, watch: Watch) -> Wait:
+        """The result once there is one; until then the client is asked, once each, what the job asks."""
+        rising = Rising(asked.token)
+        read = self._calls.reader(new.owner, task.task_id)
+        limit_s = (self._settings.legacy_ms if asked.takes_events else self._settings.sync_ms) / 1000
+        deadline = time.monotonic() + limit_s
+        told: set[str] = set()
+
+        def has_news(task: Task) -> bool:
+            return task.status.is_terminal or bool(task.input_requests.keys() - told)
+
+        while True:
+            seen = yield from rising.over(until(has_news, task, read, watch, deadline - time.monotonic()))
+            if seen is None:
+                return self._given_up(asked, new, task, f"The tool did not finish within {limit_s:g} seconds")
+            task = seen
+            if task.status.is_terminal:
+                return call_result(asked.revision, self._calls.ended(task))
+            for key, request in task.input_requests.items():
+                if key in told:
+                    continue
+                told.add(key)
+                if not asked.takes_events or not can_be_asked(asked.revision, request):
+                    return self._given_up(asked, new, task, "The tool asks what this client cannot be asked")
+                yield request_message(asked.revision, task.task_id, key, request)
+
+    def _given_up(self, asked: Asked, new: NewTask, task: Task, why: str) -> Result:
+        """What the model is told when nobody waits any more: how to follow the job, or that it was cancelled."""
+        if self._following.can_follow:
+            how = self._following.in_words(task.task_id)
+        elif new.idempotency_key:
+            how = "It goes on; call again with the same idempotency key for its result."
+        else:
+            self._jobs.cancel(new.owner, task.task_id)
+            how = "It was cancelled; ask for less at once, or use a client that knows tasks."
+        return call_result(asked.revision, self._calls.tool_error(f"{why}. {how}"))
+
+    def _check_support(self, revision: Revision, mode: Mode, *, is_task: bool) -> None:
+        """Source: 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"."""
+        if is_task and mode in ("sync", "inline"):
+            raise unsupported("This tool cannot be called as a task")
+        if not is_task and mode == "task_only" and (revision.has_tasks or not self._following.can_follow):
+            raise unsupported("This tool can only be called as a task")
+
+    def _is_within_reach(self, revision: Revision, mode: Mode) -> bool:
+        """A client of this revision has a way to call such a tool."""
+        return mode != "task_only" or revision.has_tasks or self._following.can_follow
+
+    def _mode_of(self, name: str) -> Mode:
+        tool = self._catalogue.get(name)
+        return "inline" if tool is None else tool.mode
+
+
+def _told(asked: Asked, given: TodaysResult | Progress) -> Result | Wait:
+    """What a tool gave that runs here, or is going to give."""
+    if isinstance(given, Generator):
+        return _waited_for(asked, given)
+    return call_result(asked.revision, given)
+
+
+def _waited_for(asked: Asked, progress: Progress) -> Wait:
+    result = yield from Rising(asked.token).over(progress)
+    return call_result(asked.revision, result)
+
+
+def _living_for(new: NewTask, ttl: float | None) -> NewTask:
+    """The task with the life that its client wants, if that is no longer than the tool's own.
+
+    Source: 2025-11-25, basic/utilities/tasks, "TTL and Resource Management".
+    """
+    if ttl is None or ttl >= new.ttl_ms:
+        return new
+    ttl_ms = min(new.ttl_ms, max(LEAST_MS, int(ttl)))
+    return replace(new, ttl_ms=ttl_ms, poll_interval_ms=min(new.poll_interval_ms, ttl_ms))
