@@ -17,7 +17,7 @@ from tests.support.waiting import wait_until
 ROOT = Path(__file__).parents[2]
 
 QUICK: Mapping[str, str] = {
-    "COATCHECK_LEASE_SECONDS": "1.5",
+    "COATCHECK_LEASE_SECONDS": "2",
     "COATCHECK_SWEEP_SECONDS": "0.25",
     "COATCHECK_RESEND_SECONDS": "1",
     "COATCHECK_SHUTDOWN_GRACE_SECONDS": "1",
