@@ -12,7 +12,7 @@ from tests.support.valkey import Valkey
 
 TOOLS = "tests.conformance.tools,tests.web.tools,tests.legacy.tools"
 
-ENV = {"WEB_CONCURRENCY": "2", "COATCHECK_LEGACY_SECONDS": "20", "COATCHECK_CANCEL_GRACE_SECONDS": "20"}
+ENV = {"WEB_CONCURRENCY": "2"}
 
 
 @pytest.fixture(scope="session")

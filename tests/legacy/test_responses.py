@@ -1,12 +1,15 @@
 """What older clients answer: found by its id alone, and never an error for them."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from tests.legacy.older import Older, accepted
 from tests.support.client import Client, Json
+from tests.support.platform import Platform
 from tests.support.waiting import wait_until
 
 
@@ -114,6 +117,26 @@ def test_the_first_answer_stands(older: Older, client: Client, parked: str) -> N
     assert ended["result"]["structuredContent"]["content"] == {"name": "Ann", "age": 30}
     assert older.respond(id_of(parked), answers[2]).status == 202
     assert client.get(parked).result == ended
+
+
+def test_many_responses_at_once_are_one_answer(platform: Platform, client: Client, parked: str) -> None:
+    """OLD-1, OLD-2, TASK-8: to all web processes, and beside a client of today: the first that is stored stands."""
+    names = [f"name {number}" for number in range(8)]
+    barrier = threading.Barrier(len(names))
+
+    def answer(number: int) -> int:
+        with Older(platform.url) as older, platform.client() as today:
+            older.request("ping")
+            today.discover()
+            barrier.wait()
+            if number % 2:
+                return today.update(parked, {"person": accepted(name=names[number], age=30)}).status
+            return older.respond(id_of(parked), accepted(name=names[number], age=30)).status
+
+    with ThreadPoolExecutor(len(names)) as pool:
+        assert set(pool.map(answer, range(len(names)))) == {200, 202}
+    content = client.wait_for(parked)["result"]["structuredContent"]["content"]
+    assert content["name"] in names
 
 
 def test_members_that_nobody_knows_are_ignored(older: Older, client: Client, parked: str) -> None:

@@ -211,7 +211,7 @@ def test_tasks_are_listed_the_newest_first(platform: Platform, older: Older, cli
     created = [task["createdAt"] for task in (*first["tasks"], *second["tasks"])]
     assert created == sorted(created, reverse=True)
     assert set(made) <= set(found)
-    assert found[0] == made[-1]
+    assert made[-1] in found[:2]  # two may come into being in the same millisecond
     assert older.request("tasks/list", {"cursor": "x"}).refusal == (200, -32602)
     assert older.request("tasks/list", {"cursor": 7}).refusal == (200, -32602)
     client.cancel(made[-1])

@@ -15,7 +15,7 @@ from web.errors import InvalidMessage, InvalidParams, MethodNotFound
 from web.guards import acceptable
 from web.jobs import Jobs
 from web.legacy.asked import Asked
-from web.legacy.life import Life
+from web.legacy.lifecycle import Lifecycle
 from web.legacy.replies import Replies, Result
 from web.legacy.responses import Responses, is_response
 from web.legacy.result_stream import ResultOpening
@@ -45,8 +45,8 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a message came from."""
+class Sent:
+    """How a message came: what holds for each one of an array."""
 
     revision: Revision
     caller: Caller
@@ -75,7 +75,7 @@ class OlderEra:
         self._responses = Responses(connections, jobs, admission.scopes)
         # Where everybody is the same owner, only those who are on this machine may see each other's work.
         lists_tasks = settings.auth.mode != "none" or not settings.auth.allow_anonymous
-        life = Life(settings, lists_tasks=lists_tasks)
+        lifecycle = Lifecycle(settings, lists_tasks=lists_tasks)
         tools = OlderTools(catalogue, settings, lists, calls, jobs)
         self._methods: dict[str, Entry] = {}
         self._replies = Replies(self._methods, count_limit)
@@ -83,9 +83,9 @@ class OlderEra:
             catalogue, settings, connections, calls, jobs, admission.scopes, admission.limits, self._replies
         )
         self._methods |= {
-            INITIALIZE: Entry(life.initialize, "server/discover"),
-            "ping": Entry(life.ping, "server/discover"),
-            "logging/setLevel": Entry(life.set_level, "server/discover"),
+            INITIALIZE: Entry(lifecycle.initialize, "server/discover"),
+            "ping": Entry(lifecycle.ping, "server/discover"),
+            "logging/setLevel": Entry(lifecycle.set_level, "server/discover"),
             "tools/list": Entry(tools.list, "tools/list"),
             "tools/call": Entry(tools.call, "tools/call"),
             "tasks/get": Entry(tasks.get, "tasks/get", is_of_tasks=True),
@@ -103,18 +103,18 @@ class OlderEra:
         """What the client gets; nothing that it sends raises here."""
         revision = revision_of(body, header)
         assert revision is not None
-        origin = Origin(revision, caller, header, acceptable(header("Accept") or "").event_stream)
+        sent = Sent(revision, caller, header, acceptable(header("Accept") or "").event_stream)
         if not isinstance(body, list):
-            return self._one(body, origin)
+            return self._one(body, sent)
         if fault := _fault_of_batch(body, revision):
             return self._replies.refused(InvalidMessage(fault))
-        return begun(self._each(body, origin), is_streamed=origin.takes_events)
+        return begun(self._each(body, sent), is_streamed=sent.takes_events)
 
-    def _each(self, messages: list[object], origin: Origin) -> Answering:
+    def _each(self, messages: list[object], sent: Sent) -> Answering:
         """The responses to an array, in one. Source: 2025-03-26, basic/transports, "Sending Messages to the Server"."""
         parts = []
         for message in messages:
-            reply = self._one(message, origin)
+            reply = self._one(message, sent)
             if isinstance(reply, Waiting):
                 yield None
                 reply = yield from reply.answering
@@ -123,12 +123,12 @@ class OlderEra:
                 parts.append(reply.message)
         return Answer(b"[" + b",".join(parts) + b"]") if parts else ACCEPTED
 
-    def _one(self, body: object, origin: Origin) -> Reply:
+    def _one(self, body: object, sent: Sent) -> Reply:
         request_id = readable_id(body)
         method = "?"
         try:
             if isinstance(body, Mapping) and is_response(body):
-                call = _call(origin, Request("", "tasks/update", {}, {}, {}))
+                call = _call(sent, Request("", "tasks/update", {}, {}, {}))
                 self._admit(call)
                 self._responses.take(body, call)
                 return ACCEPTED
@@ -136,24 +136,24 @@ class OlderEra:
             if message.id is None:
                 return ACCEPTED  # no notification of a client means anything here
             method = message.method
-            return self._served(message.method, message.params, message.id, origin)
+            return self._served(message.method, message.params, message.id, sent)
         except Exception as fault:  # noqa: BLE001 - a client must not meet an exception that nobody thought of
             return self._replies.refused(fault, method, request_id)
 
-    def _served(self, method: str, params: Mapping[str, object], request_id: RequestId, origin: Origin) -> Reply:
-        revision = origin.revision
+    def _served(self, method: str, params: Mapping[str, object], request_id: RequestId, sent: Sent) -> Reply:
+        revision = sent.revision
         entry = self._methods.get(method)
         if entry is None or (entry.is_of_tasks and not revision.has_tasks):
             raise MethodNotFound(f"No such method is served to clients of {revision.name}")
         meta = params.get("_meta", {})
         if not isinstance(meta, Mapping):
             raise InvalidParams("_meta is an object")
-        call = _call(origin, Request(request_id, entry.today, params, meta, revision.capabilities))
+        call = _call(sent, Request(request_id, entry.today, params, meta, revision.capabilities))
         self._admit(call)
         token = call.request.progress_token
-        reply = entry.serve(Asked(request_id, method, call, revision, origin.takes_events, token))
+        reply = entry.serve(Asked(request_id, method, call, revision, sent.takes_events, token))
         if isinstance(reply, Generator):
-            return begun(self._answering(reply, method, request_id), is_streamed=origin.takes_events)
+            return begun(self._answering(reply, method, request_id), is_streamed=sent.takes_events)
         if isinstance(reply, ResultOpening):
             return reply
         return self._replies.result(request_id, reply)
@@ -166,8 +166,8 @@ class OlderEra:
             return self._replies.refused(fault, method, request_id)
 
 
-def _call(origin: Origin, request: Request) -> Call:
-    return Call(request, origin.caller, origin.header)
+def _call(sent: Sent, request: Request) -> Call:
+    return Call(request, sent.caller, sent.header)
 
 
 def _fault_of_batch(messages: list[object], revision: Revision) -> str:

@@ -30,7 +30,7 @@ INITIALIZE_PARAMS: Final = InitializeParams()
 LEVEL_PARAMS: Final = LevelParams()
 
 
-class Life:
+class Lifecycle:
     """What goes before and beside the calls."""
 
     def __init__(self, settings: Settings, *, lists_tasks: bool) -> None:
