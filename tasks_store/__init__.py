@@ -12,10 +12,11 @@ from tasks_store.errors import (
     StoreUnavailable,
     TaskNotFound,
     UnfitStore,
+    WriteUnconfirmed,
 )
 from tasks_store.faults import Point, arm, reach
 from tasks_store.feed import Feed, Watch
-from tasks_store.fitness import refuse_unfit_store
+from tasks_store.fitness import refuse_unfit_store, unfitness
 from tasks_store.listing import Page, Wanted
 from tasks_store.model import (
     ANONYMOUS,
@@ -88,6 +89,7 @@ __all__ = [
     "Verdict",
     "Wanted",
     "Watch",
+    "WriteUnconfirmed",
     "arm",
     "fault_lines",
     "milliseconds",
@@ -95,4 +97,5 @@ __all__ = [
     "new_task_id",
     "reach",
     "refuse_unfit_store",
+    "unfitness",
 ]

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from enum import Enum
 from functools import partial
 from typing import Any, cast
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import urlsplit
 
 from redis import Redis, exceptions
 from redis.backoff import ExponentialBackoff, NoBackoff
@@ -14,6 +14,7 @@ from redis.cluster import RedisCluster
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
+from tasks_store.address import SentinelAddress, fault_of
 from tasks_store.errors import InvalidStoreUrl, StoreRefused, StoreUnavailable
 from tasks_store.settings import StoreSettings
 
@@ -54,25 +55,18 @@ def connector(settings: StoreSettings, patience: Patience) -> Callable[[], Clien
         "protocol": 2,
     }
     url = settings.redis_url
+    if fault := fault_of(url):
+        raise InvalidStoreUrl(fault)
     scheme = urlsplit(url).scheme
     if scheme != "unix":
         options["socket_keepalive"] = True
     if scheme == "rediss":
         options |= _tls_options(settings)
-    try:
-        if scheme in ("redis", "rediss", "unix"):
-            Redis.from_url(url, **options)  # an address that cannot be understood is told now
-            return partial(Redis.from_url, url, **options)
-        if scheme == "redis+sentinel":
-            _sentinel(url, options)
-            return partial(_sentinel, url, options)
-        if scheme == "redis+cluster":
-            return partial(RedisCluster.from_url, url.replace("redis+cluster://", "redis://", 1), **options)
-    except ValueError as fault:
-        raise InvalidStoreUrl(f"cannot be understood: {fault}") from fault
-    raise InvalidStoreUrl(
-        f"has the scheme {scheme!r}; use redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://"
-    )
+    if scheme == "redis+sentinel":
+        return partial(_sentinel, SentinelAddress.of(url), options)
+    if scheme == "redis+cluster":
+        return partial(RedisCluster.from_url, url.replace("redis+cluster://", "redis://", 1), **options)
+    return partial(Redis.from_url, url, **options)
 
 
 @contextmanager
@@ -99,28 +93,20 @@ def _tls_options(settings: StoreSettings) -> dict[str, object]:
     return {"ssl_ca_certs": settings.redis_ca_file} if settings.redis_ca_file else {}
 
 
-def _sentinel(url: str, options: dict[str, Any]) -> Redis:
-    """`redis+sentinel://[:password@]host:port[,host:port…]/service[/db]`, as most Redis clients write it."""
-    parts = urlsplit(url)
-    service, _, database = parts.path.strip("/").partition("/")
-    if not service:
-        raise InvalidStoreUrl("names no service; write redis+sentinel://host:26379,host:26379/service/0")
-    hosts = []
-    for piece in parts.netloc.rpartition("@")[2].split(","):
-        host, _, port = piece.partition(":")
-        hosts.append((host, int(port or 26379)))
+def _sentinel(address: SentinelAddress, options: dict[str, Any]) -> Redis:
+    """A client for the master that these sentinels name."""
     asking = {
-        "password": parse_qs(parts.query).get("sentinel_password", [None])[0],
+        "password": address.sentinel_password,
         "socket_timeout": 1.0,
         "socket_connect_timeout": 1.0,
         "retry": Retry(NoBackoff(), 0),  # the next sentinel is the second try
     }
     sentinel = Sentinel(  # type: ignore[no-untyped-call]
-        hosts,
+        list(address.hosts),
         sentinel_kwargs=asking,
-        username=unquote(parts.username) if parts.username else None,
-        password=unquote(parts.password) if parts.password else None,
-        db=int(database or 0),
+        username=address.username,
+        password=address.password,
+        db=address.database,
         **options,
     )
-    return cast("Redis", sentinel.master_for(service))  # type: ignore[no-untyped-call]
+    return cast("Redis", sentinel.master_for(address.service))  # type: ignore[no-untyped-call]

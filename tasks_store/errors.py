@@ -43,6 +43,10 @@ class StoreUnavailable(StoreError):
     """Redis did not answer, or not in time; a transition may have happened, and can be sent again."""
 
 
+class WriteUnconfirmed(StoreUnavailable):
+    """A strict store did not say that a write is on disk."""
+
+
 class StoreRefused(StoreUnavailable):
     """Redis answered that it cannot write now: out of memory, read-only after a failover, or loading its data.
 

@@ -20,6 +20,7 @@ owners and tenants are digests.
 | `coatcheck:{fleet}:counted:PROCESS` | string | how often a process has added to the counts | an hour after the last |
 | `coatcheck:{fleet}:streams` | hash | web process → how many streams it holds | an hour after the last report |
 | `coatcheck:{fleet}:streams:seen` | sorted set | web process → when it reported last | an hour after the last report |
+| `coatcheck:confirmed` | string | nothing: written after what has to be on disk, and waited for | a minute |
 | `coatcheck:secret` | string | the secret that seals `requestState`, unless one is configured | for ever |
 | `coatcheck:{TENANT}:alive` | sorted set | task id → when it expires: a tenant's living tasks | as its last task |
 | `coatcheck:{TENANT}:alive:PRINCIPAL` | sorted set | the same for one owner | as its last task |
@@ -52,6 +53,7 @@ COUNTS = f"{PREFIX}:{{fleet}}:counts"
 STREAMS = f"{PREFIX}:{{fleet}}:streams"
 STREAMS_SEEN = f"{STREAMS}:seen"
 SECRET = f"{PREFIX}:secret"
+CONFIRMED = f"{PREFIX}:confirmed"
 FEED = f"{PREFIX}:feed"
 
 NOBODY = "0" * 33

@@ -8,7 +8,8 @@ from typing import Any, Final
 from redis.exceptions import NoScriptError, RedisError
 
 from tasks_store.client import Client, Patience, connector, driver_errors_translated
-from tasks_store.errors import StoreUnavailable
+from tasks_store.errors import WriteUnconfirmed
+from tasks_store.keys import CONFIRMED
 from tasks_store.lines import Lines
 from tasks_store.scripts import Argument, Script
 from tasks_store.settings import StoreSettings
@@ -16,6 +17,9 @@ from tasks_store.vault import Vault
 
 PROMISES: Final = frozenset({"create", "answer"})
 """The scripts whose reply is a promise to a client: under `strict` they are on disk before it is given."""
+
+CONFIRMED_MS: Final = 60_000
+"""How long the key that is written to be waited for stays."""
 
 CONFIRM_MS: Final = 1_000
 """How long the server may take to confirm that a write is on disk."""
@@ -62,10 +66,16 @@ class Sender:
             except NoScriptError:
                 reply = self._lines.execute("EVAL", one.text, len(ordered), *ordered, *values)
                 if self._is_strict and one.name in PROMISES:
-                    # Safe to send twice: now that the server knows the script, the repeat is confirmed.
+                    # Safe to send twice, now that the server knows the script.
                     reply = self._confirmed("EVALSHA", one.sha, len(ordered), *ordered, *values)
         assert isinstance(reply, list)
         return reply
+
+    def confirm(self) -> None:
+        """Everything that the server was told so far is on disk, where that is promised. Raises StoreUnavailable."""
+        if self._is_strict:
+            with driver_errors_translated():
+                self._confirmed("PING")
 
     def close(self) -> None:
         """The connections of this process are closed."""
@@ -73,15 +83,23 @@ class Sender:
             lines.close()
 
     def _confirmed(self, *command: Any) -> Any:
-        """The reply, once the write is in the server's append-only file. Source: Redis, WAITAOF."""
+        """The reply, once the server's append-only file holds what the reply tells of.
+
+        The server waits for the last write of this connection. The command may have written nothing, because somebody
+        else had done so a moment ago; so another write follows it, and the file is in the order of writes.
+
+        Source: Redis, WAITAOF.
+        """
         pipeline = self._lines.client.pipeline(transaction=False)
         pipeline.execute_command(*command)
+        pipeline.set(CONFIRMED, 1, px=CONFIRMED_MS)
         pipeline.execute_command("WAITAOF", 1, 0, CONFIRM_MS)
-        reply, confirmed = pipeline.execute(raise_on_error=False)
-        if isinstance(reply, RedisError):
-            raise reply
+        reply, written, confirmed = pipeline.execute(raise_on_error=False)
+        for fault in (reply, written):
+            if isinstance(fault, RedisError):
+                raise fault
         if isinstance(confirmed, RedisError):
-            raise StoreUnavailable(f"the server does not confirm writes to disk: {confirmed}")
+            raise WriteUnconfirmed(f"the server does not confirm writes to disk: {confirmed}")
         if not confirmed[0]:
-            raise StoreUnavailable("the write was not confirmed to be on disk in time")
+            raise WriteUnconfirmed("the write was not confirmed to be on disk in time")
         return reply

@@ -9,6 +9,8 @@ from environs import Env, EnvValidationError
 from marshmallow import ValidationError
 from marshmallow.validate import OneOf, Range
 
+from tasks_store.address import fault_of
+
 KEY_BYTES: Final = 32
 """The length of an encryption key."""
 
@@ -28,7 +30,7 @@ class StoreSettings:
     """`COATCHECK_REDIS_CA_FILE`: the authority that signed the certificate of a `rediss://` server."""
     lease_ms: int = 10_000
     """`COATCHECK_LEASE_SECONDS`: how long a silent run keeps its right to write."""
-    sweep_ms: int = 5_000
+    sweep_ms: int = 4_000
     """`COATCHECK_SWEEP_SECONDS`: the pause between two sweeps."""
     keep_ms: int = 600_000
     """`COATCHECK_KEEP_SECONDS`: how long a result stays readable at least, however short the time to live was."""
@@ -52,7 +54,7 @@ class StoreSettings:
         """The settings as the environment has them; faults are kept by `env` and reported when it is sealed."""
         default = cls()
         return cls(
-            redis_url=env.str("REDIS_URL", default.redis_url),
+            redis_url=env.str("REDIS_URL", default.redis_url, validate=_check_address),
             durability=env.str(
                 "COATCHECK_DURABILITY",
                 default.durability,
@@ -78,6 +80,11 @@ class StoreSettings:
     def outage_ms(self) -> int:
         """A silence of all workers that is longer than this counts as an outage of the store, in which leases died."""
         return self.lease_ms // 2
+
+
+def _check_address(url: str) -> None:
+    if fault := fault_of(url):
+        raise ValidationError(fault)
 
 
 def _encryption_keys(env: Env) -> tuple[bytes, ...]:

@@ -166,6 +166,10 @@ class TaskStore:
             return Answered(words_of(accepted), next_run_of(task_id, following), words_of(round_))
         return Answered()
 
+    def confirm(self) -> None:
+        """What anybody has written so far is on disk, if a strict store promises that; else nothing happens."""
+        self._sender.confirm()
+
     def cancel(self, owner: Owner, task_id: str) -> Cancellation:
         """The task is cancelled, or its run is asked to end; an ended task is left as it is.
 

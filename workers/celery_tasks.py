@@ -5,13 +5,11 @@ from typing import Any
 from celery import Celery
 
 from workers.celery_app import ACCEPT
+from workers.lease import HARD_LIMIT_GRACE_SECONDS
 from workers.requests import RunRequest, requests_of
 from workers.resume import accept
 from workers.runner import Runner
 from workers.tool import Catalogue, Tool
-
-HARD_LIMIT_GRACE_SECONDS = 10
-"""How long a run may go on after its time limit was raised in it, before its process is killed."""
 
 
 def register(app: Celery, catalogue: Catalogue, runner: Runner) -> None:

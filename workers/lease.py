@@ -6,9 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import TypeVar
 
-from tasks_store import Claim, RunSuperseded, StoreUnavailable, TaskStore
+from billiard.exceptions import SoftTimeLimitExceeded
+
+from tasks_store import Claim, RunSuperseded, Status, StoreUnavailable, TaskError, TaskStore
+from tasks_store.model import INTERNAL_ERROR
 from workers.drain import Drain
 from workers.errors import Cancelled, HandedBack, Superseded
 from workers.logs import Facts, about
@@ -16,6 +20,12 @@ from workers.logs import Facts, about
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+TIME_LIMIT = "The tool ran longer than its time limit"
+"""What the client hears when a run was stopped, or killed, at the tool's time limit."""
+
+HARD_LIMIT_GRACE_SECONDS = 10
+"""How long a run may go on after its time limit was raised in it, before it is killed or fenced off."""
 
 RENEWALS_PER_LEASE = 5
 """How often a lease is renewed before it would end; a cancel is heard of at the latest with the next renewal."""
@@ -30,13 +40,16 @@ AWAY_SECONDS = 0.5
 class Lease:
     """A run's right to write."""
 
-    def __init__(self, claim: Claim, drain: Drain) -> None:
+    def __init__(self, claim: Claim, drain: Drain, limit_s: float = inf) -> None:
+        """`limit_s`: how long the run may go on, where nobody else stops it."""
         self.task_id = claim.task_id
         self.run_id = claim.run_id
         self.facts: Facts = {"task_id": claim.task_id, "tool": claim.tool, "run": claim.run_number}
         self.is_superseded = False
         self.is_cancelled = False
         self._drain = drain
+        self._soft_at = time.monotonic() + limit_s
+        self.hard_at = self._soft_at + HARD_LIMIT_GRACE_SECONDS
 
     def heard(self, cancel_requested: bool) -> None:
         """What the store said with the last write or renewal is known."""
@@ -49,9 +62,13 @@ class Lease:
             Superseded: another run owns the task.
             Cancelled: somebody asked for the end of the task.
             HandedBack: the worker shuts down.
+            SoftTimeLimitExceeded: the time limit has passed; once, as a signal would say it.
         """
         if self.is_superseded:
             raise Superseded
+        if time.monotonic() >= self._soft_at:
+            self._soft_at = inf
+            raise SoftTimeLimitExceeded
         if self.is_cancelled:
             raise Cancelled
         if self._drain.is_draining:
@@ -97,9 +114,12 @@ class LeaseKeeper:
         self._thread = threading.Thread()
 
     @contextmanager
-    def keep(self, claim: Claim) -> Iterator[Lease]:
-        """The lease is renewed for as long as the block runs."""
-        lease = Lease(claim, self._drain)
+    def keep(self, claim: Claim, limit_s: float = inf) -> Iterator[Lease]:
+        """The lease is renewed for as long as the block runs, which ends at its next checkpoint after `limit_s`.
+
+        A run that goes on nevertheless is fenced off a while later, and its task failed.
+        """
+        lease = Lease(claim, self._drain, limit_s)
         with self._lock:
             if self._pid != os.getpid():
                 self._pid, self._due = os.getpid(), {}
@@ -120,9 +140,33 @@ class LeaseKeeper:
             now = time.monotonic()
             with self._lock:
                 due = [lease for lease, at in self._due.items() if at <= now]
+                overdue = [lease for lease in self._due if lease.hard_at <= now]
             for lease in due:
                 with about(**lease.facts):
                     self._renew(lease)
+            for lease in overdue:
+                with about(**lease.facts):
+                    self._fence_off(lease)
+
+    def _fence_off(self, lease: Lease) -> None:
+        """The task is failed; whatever the run still does counts for nothing."""
+        try:
+            self._store.finish(
+                lease.task_id,
+                lease.run_id,
+                Status.FAILED,
+                message=TIME_LIMIT,
+                error=TaskError(INTERNAL_ERROR, TIME_LIMIT),
+            )
+        except RunSuperseded:
+            pass  # it has ended, or another one has taken over
+        except StoreUnavailable as fault:
+            logger.warning("task %s is past its time limit, which could not be noted yet: %s", lease.task_id, fault)
+            return
+        else:
+            logger.error("task %s ran on after its time limit; it cannot be killed in this pool", lease.task_id)
+        lease.is_superseded = True
+        lease.hard_at = inf
 
     def _renew(self, lease: Lease) -> None:
         try:

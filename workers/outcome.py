@@ -11,6 +11,7 @@ from billiard.exceptions import SoftTimeLimitExceeded
 
 from tasks_store import Status, StoreError, TaskError
 from workers.errors import (
+    InterruptRun,
     InvalidArguments,
     InvalidRequest,
     MissingCapability,
@@ -23,6 +24,7 @@ from workers.errors import (
     places_of,
 )
 from workers.jsonable import jsonable
+from workers.lease import TIME_LIMIT
 from workers.results import completed, tool_error
 from workers.settings import WorkerSettings
 from workers.tool import Tool
@@ -34,9 +36,6 @@ MISSING_CAPABILITY = -32021
 
 INTERNAL_ERROR = -32603
 """Source: JSON-RPC 2.0, "Error object"."""
-
-TIME_LIMIT = "The tool ran longer than its time limit"
-"""What the client hears when a run was stopped, or killed, at the tool's time limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +72,26 @@ def ending_of(tool: Tool, call: Callable[[], Any], settings: WorkerSettings, wha
     except SoftTimeLimitExceeded:
         logger.error("%s: it ran longer than its time limit", what)
         return _failed(INTERNAL_ERROR, TIME_LIMIT, None)
-    except StoreError:
+    except (StoreError, InterruptRun):
         raise
-    except (Exception, SystemExit, GeneratorExit, KeyboardInterrupt) as error:
+    except BaseException as error:  # whatever else it is, a pool that meets it loses a process, a thread or itself
+        if (interrupt := _interrupt_in(error)) is not None:
+            raise interrupt from None
         reference = secrets.token_hex(4)
         is_whole = settings.log_exceptions == "whole"
         raised = f"{type(error).__name__} [reference {reference}] at {places_of(error)}"
         logger.error("%s: the tool raised %s", what, raised, exc_info=is_whole)
         return _refused(f"The tool {tool.name} failed unexpectedly. Reference: {reference}", settings)
+
+
+def _interrupt_in(error: BaseException) -> InterruptRun | None:
+    """The interrupt of the run that a group of exceptions holds: a tool may call the context from tasks of its own."""
+    while isinstance(error, BaseExceptionGroup):
+        own, _ = error.split(InterruptRun)
+        if own is None:
+            return None
+        error = own.exceptions[0]
+    return error if isinstance(error, InterruptRun) else None
 
 
 def _form(settings: WorkerSettings) -> dict[str, Any]:

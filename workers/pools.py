@@ -1,11 +1,25 @@
 """What Celery's pools leave to be done."""
 
+from math import inf
 from typing import Any
 
+from billiard.process import current_process
 from celery import bootsteps
+
+from workers.tool import Tool
 
 LOOK_SECONDS = 0.5
 """How often a pool is looked through for processes that ended."""
+
+
+PROCESS = "ForkPoolWorker"
+"""How the names of a pool's processes begin."""
+
+
+def limit_s(tool: Tool) -> float:
+    """How long a run of this tool may go on; without end where the pool itself stops it, as one of processes does."""
+    is_stopped = tool.exposed is not None or current_process().name.startswith(PROCESS)
+    return inf if tool.time_limit_ms is None or is_stopped else tool.time_limit_ms / 1000
 
 
 class Reaper(bootsteps.StartStopStep):

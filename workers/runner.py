@@ -11,10 +11,11 @@ from typing import Any, NoReturn
 from tasks_store import Claim, NextRun, Point, Refusal, Status, TaskError, TaskStore, new_run_id, reach
 from workers.context import Context
 from workers.errors import BrokerUnavailable, Cancelled, Delegated, HandedBack, NotDelegated, Parked, Superseded
-from workers.lease import Lease, LeaseKeeper
+from workers.lease import TIME_LIMIT, Lease, LeaseKeeper
 from workers.logs import Facts, about
 from workers.measures import QUEUE_TIMES, RUN_TIMES, RUNS, Measures
-from workers.outcome import INTERNAL_ERROR, TIME_LIMIT, Ending, ending_of
+from workers.outcome import INTERNAL_ERROR, Ending, ending_of
+from workers.pools import limit_s
 from workers.settings import WorkerSettings
 from workers.tool import Tool
 from workers.traces import run_span
@@ -91,7 +92,7 @@ class Runner:
     def _kept(self, tool: Tool, claim: Claim) -> str:
         what = f"task {claim.task_id} tool {tool.name} run {claim.run_number}"
         try:
-            with self._keeper.keep(claim) as lease:
+            with self._keeper.keep(claim, limit_s(tool)) as lease:
                 return self._run(tool, claim, lease, what)
         except Superseded:
             logger.warning("%s was superseded", what)

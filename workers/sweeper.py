@@ -2,8 +2,9 @@
 
 import logging
 import threading
+import time
 
-from tasks_store import DueKind, StoreUnavailable, TaskStore
+from tasks_store import DueKind, StoreUnavailable, TaskStore, unfitness
 from tasks_store.model import BUCKETS
 from workers.errors import BrokerUnavailable
 from workers.lease import RENEWALS_PER_LEASE
@@ -15,6 +16,9 @@ logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = 2.0
 """How often a worker says that it lives, at the least. With short leases it does as often as it renews one."""
+
+LOOK_SECONDS = 60.0
+"""How often the server is asked whether it is still fit to keep tasks: it may be another one than at the start."""
 
 BATCH = 100
 """How many due tasks are read from a bucket at a time."""
@@ -32,6 +36,8 @@ class Sweeper:
         self._dispatcher = dispatcher
         self._measures = measures
         self._broker_answers: bool | None = None
+        self._look_at = 0.0
+        self._known_faults: set[str] = set()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="coatcheck-sweeper", daemon=True)
 
@@ -60,6 +66,16 @@ class Sweeper:
                 if len(due) < BATCH or not moved:
                     break
         return done
+
+    def look(self) -> None:
+        """Everything by which the server could lose tasks has been told to the log, once as long as it lasts."""
+        if time.monotonic() < self._look_at:
+            return
+        self._look_at = time.monotonic() + LOOK_SECONDS
+        faults = set(unfitness(self._store.settings))
+        for fault in sorted(faults - self._known_faults):
+            logger.error("%s", fault)
+        self._known_faults = faults
 
     def _settle_one(self, task_id: str, *, held: bool) -> bool:
         with about(task_id=task_id):
@@ -114,6 +130,7 @@ class Sweeper:
                 if sweep_in <= 0:
                     sweep_in = settings.sweep_ms / 1000
                     if self._store.lead(self._worker):
+                        self.look()
                         self.sweep()
             except (StoreUnavailable, BrokerUnavailable) as fault:
                 logger.warning("the sweep stops for now: %s", fault)

@@ -39,6 +39,20 @@ def test_a_running_job_stops_at_its_next_checkpoint(client: Client, ledger: Ledg
     assert ledger.entries(task_id) == [("begun", 1), ("cancelled", 1)]
 
 
+def test_a_tool_that_raises_what_ends_threads_costs_no_place_in_the_pool(client: Client) -> None:
+    """C6"""
+    for _ in range(3):
+        task = client.wait_for(client.start("ends_badly", {"how": "stray"}))
+        assert (task["status"], task["result"]["isError"]) == ("completed", True)
+    assert client.wait_for(client.start("quick"))["status"] == "completed"
+
+
+def test_a_time_limit_holds_at_the_next_checkpoint(client: Client) -> None:
+    """C6"""
+    task = client.wait_for(client.start("reports_on"))
+    assert task["error"] == {"code": -32603, "message": "The tool ran longer than its time limit"}
+
+
 def test_a_job_that_takes_longer_than_its_lease_keeps_it(client: Client, ledger: Ledger) -> None:
     """C1"""
     task_id = client.start("sleep", {"seconds": 2.5})

@@ -9,7 +9,7 @@ from tests.e2e.ledger import Ledger
 from tests.support.client import Client, Json
 from tests.support.platform import Platform
 
-RAISED = ("memory", "unpicklable", "plain objects", "sys.exit", "keyboard", "recursion")
+RAISED = ("memory", "unpicklable", "plain objects", "sys.exit", "keyboard", "recursion", "stray")
 NOT_JSON = ("set", "nan", "object")
 
 CALLS: Mapping[str, tuple[str, dict[str, object]]] = {

@@ -1,5 +1,6 @@
 """Tools that fail in every way we know, or are interrupted in the middle of what they do."""
 
+import asyncio
 import os
 import sys
 import time
@@ -103,6 +104,14 @@ def overruns(ctx: Context) -> str:
 
 
 @tool(time_limit=timedelta(seconds=1))
+def reports_on(ctx: Context) -> str:
+    """Runs longer than it may, and comes by a checkpoint often."""
+    while True:
+        time.sleep(0.05)
+        ctx.check_cancelled()
+
+
+@tool(time_limit=timedelta(seconds=1))
 def ignores_its_limit(ctx: Context) -> str:
     """Runs longer than it may, and does not hear of it."""
     Ledger.of_environment().note(ctx.task_id, "begun", ctx.run_number)
@@ -130,6 +139,7 @@ def ends_badly(ctx: Context, how: str) -> Any:
         "plain objects": lambda: _raise(Exception(object(), b"\xff", set())),
         "sys.exit": lambda: sys.exit(3),
         "keyboard": lambda: _raise(KeyboardInterrupt()),
+        "stray": lambda: _raise(BaseExceptionGroup("several", [asyncio.CancelledError(), ValueError("x")])),
         "os._exit": lambda: os._exit(1),
         "recursion": _recurse,
         "bytes": lambda: b"\xff",

@@ -1,18 +1,25 @@
 """A server that could lose records is refused, or warned of; a strict store promises nothing that is not on disk."""
 
+from dataclasses import replace
+
 import pytest
 
 from tasks_store import (
     ANONYMOUS,
+    Asked,
+    Claim,
     NewTask,
     Patience,
     StoreSettings,
     StoreUnavailable,
     TaskStore,
     UnfitStore,
+    WriteUnconfirmed,
+    new_run_id,
     refuse_unfit_store,
 )
 from tests.support.valkey import Valkey
+from tests.support.waiting import wait_until
 
 NEW = NewTask(ANONYMOUS, "report", b"{}")
 
@@ -58,6 +65,37 @@ def test_a_strict_store_gives_no_handle_when_the_server_stopped_confirming() -> 
         with server.client() as client:
             client.config_set("appendonly", "no")
         store = TaskStore(StoreSettings(redis_url=server.url, durability="strict"), Patience.DOOR)
-        with pytest.raises(StoreUnavailable):
-            store.create(NEW)
+        for _ in range(2):  # the second finds the task of the first, which nobody has confirmed
+            with pytest.raises(WriteUnconfirmed):
+                store.create(replace(NEW, idempotency_key="once"))
         store.close()
+
+
+def test_a_strict_store_confirms_an_answer_that_is_sent_again() -> None:
+    with Valkey(appendonly="yes") as server:
+        store = TaskStore(StoreSettings(redis_url=server.url, durability="strict"), Patience.DOOR)
+        task, _ = store.create(NEW)
+        claim = store.claim(task.task_id, new_run_id("test"))
+        assert isinstance(claim, Claim)
+        store.park(task.task_id, claim.run_id, [Asked("sure", b"{}")])
+        with server.client() as client:
+            client.config_set("appendonly", "no")
+        for _ in range(2):
+            with pytest.raises(WriteUnconfirmed):
+                store.answer(ANONYMOUS, task.task_id, {"sure": b"{}"})
+        with pytest.raises(WriteUnconfirmed):
+            store.confirm()
+        with server.client() as client:
+            client.config_set("appendonly", "yes")
+        wait_until(lambda: confirms(store), what="the server to confirm again")
+        assert store.answer(ANONYMOUS, task.task_id, {"sure": b"{}"}).accepted == ()
+        store.close()
+
+
+def confirms(store: TaskStore) -> bool:
+    """The server says that everything is on disk."""
+    try:
+        store.confirm()
+    except StoreUnavailable:
+        return False
+    return True

@@ -65,6 +65,8 @@ class Tasks:
         answers = checked_answers(task.input_requests, params["input_responses"])
         if answers:
             self._jobs.answer(call.owner, task.task_id, answers)
+        else:
+            self._connections().store.confirm()  # an earlier request may have brought them, and heard of no success
         return COMPLETE
 
     def cancel(self, call: Call) -> Mapping[str, object]:
