@@ -21,6 +21,7 @@ from mcp_types import (
 )
 
 from client.async_ticket import AskAsync, AsyncTicket, Holder
+from client.deadline import Deadline, DeadlinePassed
 from client.errors import (
     AnswerLost,
     CallUnanswered,
@@ -29,9 +30,10 @@ from client.errors import (
     LedgerError,
     ServerError,
     TicketNotKept,
+    Unreachable,
 )
 from client.ledger import Entry, Ledger, expires_ms
-from client.models import IDEMPOTENCY_KEY, Task
+from client.models import IDEMPOTENCY_KEY, Task, goes_on
 from client.settings import ledger_path
 from client.tokens import Token
 from client.wire import OnTrouble, Wire
@@ -111,14 +113,16 @@ class AsyncCoatcheck:
         *,
         idempotency_key: str = "",
         on_input: AskAsync | None = None,
+        timeout_s: float | None = None,
     ) -> CallToolResult | AsyncTicket:
         """The tool's result, or the ticket of the task that works on it.
 
         A call that is repeated with its key is the same call, for a server that honours keys. `on_input` answers what
-        the tool asks before it begins.
+        the tool asks before it begins. A call whose result is that its work goes on stays in the ledger.
 
         Raises:
-            AnswerLost: the call may have started, and the server does not say that it honours keys.
+            AnswerLost: the call may have started, and the server does not say that it honours keys, or `timeout_s` has
+                passed.
             InputNeeded: the tool asks, and nobody answered.
             Refused: the server takes no such call.
         """
@@ -127,7 +131,7 @@ class AsyncCoatcheck:
         kept = json.dumps(arguments) if self._keep_arguments else None
         is_new = await run_sync(self._ledger.send, self.server, tool, key, kept)
         try:
-            answer = await self._call(tool, arguments, key, on_input)
+            answer = await self._call(tool, arguments, key, on_input, Deadline(timeout_s))
         except ClientError as fault:
             if isinstance(fault, ServerError) and fault.may_have_been_served:
                 why = fault.why if isinstance(fault, AnswerLost) else str(fault)
@@ -137,7 +141,8 @@ class AsyncCoatcheck:
             raise
         if isinstance(answer, Task):
             return await self._kept(answer, tool, key)
-        await run_sync(self._ledger.drop, self.server, key)
+        if not goes_on(answer):
+            await run_sync(self._ledger.drop, self.server, key)
         return answer
 
     def ticket(self, task_id: str, tool: str = "") -> AsyncTicket:
@@ -152,7 +157,9 @@ class AsyncCoatcheck:
             if entry.server == self.server and entry.task_id
         ]
 
-    async def repeat(self, entry: Entry, on_input: AskAsync | None = None) -> CallToolResult | AsyncTicket:
+    async def repeat(
+        self, entry: Entry, on_input: AskAsync | None = None, timeout_s: float | None = None
+    ) -> CallToolResult | AsyncTicket:
         """The call of an earlier process, whose answer never came, was made again with its key.
 
         Raises:
@@ -161,13 +168,18 @@ class AsyncCoatcheck:
         if entry.arguments is None or not await self._wire.honours_keys():
             raise CallUnanswered(entry.tool, entry.idempotency_key)
         arguments = json.loads(entry.arguments)
-        return await self.start(entry.tool, arguments, idempotency_key=entry.idempotency_key, on_input=on_input)
+        key = entry.idempotency_key
+        return await self.start(entry.tool, arguments, idempotency_key=key, on_input=on_input, timeout_s=timeout_s)
 
     async def _call(
-        self, tool: str, arguments: dict[str, Any], key: str, on_input: AskAsync | None
+        self, tool: str, arguments: dict[str, Any], key: str, on_input: AskAsync | None, deadline: Deadline
     ) -> CallToolResult | Task:
         """The answer after all that the tool asks before it begins. Source: basic/patterns/mrtr."""
-        is_repeatable = await self._wire.honours_keys()
+        try:
+            with deadline.limit():
+                is_repeatable = await self._wire.honours_keys()
+        except DeadlinePassed as fault:
+            raise Unreachable(self.server, f"no answer within {deadline.seconds:g} s") from fault
         responses: InputResponses | None = None
         state: str | None = None
         asked: InputRequests = {}
@@ -179,7 +191,11 @@ class AsyncCoatcheck:
                 request_state=state,
                 _meta=cast("RequestParamsMeta", {IDEMPOTENCY_KEY: key}),
             )
-            answer = await self._wire.call(params, is_repeatable=is_repeatable)
+            try:
+                with deadline.limit():
+                    answer = await self._wire.call(params, is_repeatable=is_repeatable)
+            except DeadlinePassed as fault:
+                raise AnswerLost(self.server, f"no answer within {deadline.seconds:g} s", key) from fault
             if not isinstance(answer, InputRequiredResult):
                 return answer
             asked, responses, state = answer.input_requests or {}, {}, answer.request_state

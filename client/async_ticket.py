@@ -1,7 +1,8 @@
 """The holder's side of one task."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
@@ -10,6 +11,7 @@ import anyio
 import anyio.to_thread
 from mcp_types import INVALID_PARAMS, CallToolResult, InputRequest, InputResponse
 
+from client.deadline import Deadline, DeadlinePassed
 from client.errors import (
     AnswerRefused,
     InputNeeded,
@@ -18,6 +20,8 @@ from client.errors import (
     TaskCancelled,
     TaskFailed,
     UnknownTicket,
+    Unreachable,
+    WaitedEnough,
 )
 from client.ledger import Ledger, expires_ms
 from client.models import Task, UpdateTaskParams
@@ -100,24 +104,36 @@ class AsyncTicket:
         await _in_thread(partial(self._holder.ledger.answered, self.server, self.task_id, list(responses)))
 
     async def cancel(self) -> None:
-        """The server knows that the task shall end. A finished one stays as it is."""
-        await self._holder.wire.cancel(self.task_id)
+        """The server knows that the task shall end. A finished one stays as it is. Raises UnknownTicket."""
+        async with self._known():
+            await self._holder.wire.cancel(self.task_id)
 
     async def outstanding(self) -> Mapping[str, InputRequest]:
         """What the task asks and was not yet answered from here."""
         return await self._unanswered(await self._look())
 
-    async def wait(self, *, on_input: AskAsync | None = None, on_status: SeeAsync | None = None) -> CallToolResult:
+    async def wait(
+        self,
+        *,
+        on_input: AskAsync | None = None,
+        on_status: SeeAsync | None = None,
+        timeout_s: float | None = None,
+    ) -> CallToolResult:
         """The task's result, when it has one; it may be waited for again at any time, from any process.
 
         `on_status` hears of every change that was seen, `on_input` is asked once for each input. The server may be away
-        for as long as the client was told to bear.
+        for as long as the client was told to bear, if it was ever there: it has answered this client, or has given
+        the ticket. Nothing is cut off while `on_input` answers, which may take longer than `timeout_s`.
 
         Raises:
             InputNeeded: `on_input` is missing or gave no answer.
-            TaskFailed, TaskCancelled, UnknownTicket: there will be no result.
+            TaskFailed, TaskCancelled: there will be no result.
+            UnknownTicket: there is none for this caller.
+            Unreachable: the server never answered.
+            WaitedEnough: `timeout_s` has passed; the task goes on.
         """
-        patience = Patience(self._holder.outage_s)
+        deadline = Deadline(timeout_s)
+        patience = Patience(self._holder.outage_s, deadline)
         latest: Task | None = None
 
         async def show(task: Task) -> None:
@@ -127,16 +143,24 @@ class AsyncTicket:
                 latest = task
                 await on_status(task)
 
+        is_known = await _in_thread(partial(self._holder.ledger.knows, self.server, self.task_id))
         while True:
-            task = await self._look(patience)
-            patience.reset()
-            await show(task)
-            if task.is_terminal:
-                return _result_of(task)
-            if open_inputs := await self._unanswered(task):
-                await self._ask(open_inputs, on_input)
-                continue
-            await self._next(task, show)
+            try:
+                with deadline.limit():
+                    task = await self._look(patience if is_known or self._holder.wire.was_reached else None)
+                patience.reset()
+                await show(task)
+                if task.is_terminal:
+                    return _result_of(task)
+                if open_inputs := await self._unanswered(task):
+                    await self._ask(open_inputs, on_input)
+                    continue
+                with deadline.limit():
+                    await self._next(task, show)
+            except DeadlinePassed as fault:
+                if patience.is_failing or not self._holder.wire.was_reached:
+                    raise Unreachable(self.server, f"no answer within {deadline.seconds:g} s") from fault
+                raise WaitedEnough(self.task_id, deadline.seconds) from fault
 
     async def _ask(self, requests: Mapping[str, InputRequest], on_input: AskAsync | None) -> None:
         if on_input is None:
@@ -182,17 +206,24 @@ class AsyncTicket:
 
     async def _look(self, patience: Patience | None = None) -> Task:
         ledger = self._holder.ledger
-        try:
+        async with self._known():
             task = await self._holder.wire.get(self.task_id, patience)
-        except UnknownTicket:
-            await _in_thread(partial(ledger.lost, self.server, self.task_id))
-            raise
         created_ms = round(task.created_at.timestamp() * 1000)
         expires = expires_ms(created_ms, task.ttl_ms, is_terminal=task.is_terminal)
         if self._last != (seen := (task.status, task.ttl_ms)):
             await _in_thread(partial(ledger.saw, self.server, self.task_id, task.status, expires))
             self._last = seen
         return task
+
+    @asynccontextmanager
+    async def _known(self) -> AsyncIterator[None]:
+        """What is asked inside is about a task that the server knows; one that it does not is told with its ticket."""
+        try:
+            yield
+        except UnknownTicket as fault:
+            self._last = None
+            is_kept = await _in_thread(partial(self._holder.ledger.unknown, self.server, self.task_id))
+            raise UnknownTicket(self.task_id, self.server, is_kept=is_kept) from fault
 
 
 def _is_news(task: Task, latest: Task) -> bool:

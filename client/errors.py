@@ -17,6 +17,13 @@ def typed(task_id: str) -> str:
     return f"{'-- ' if task_id.startswith('-') else ''}{shlex.quote(task_id)}"
 
 
+def leaf(group: BaseException) -> BaseException:
+    """The first cause: what a task group adds around it says nothing."""
+    while isinstance(group, BaseExceptionGroup):
+        group = group.exceptions[0]
+    return group
+
+
 class ClientError(Exception):
     """The root of every error that this folder raises on purpose."""
 
@@ -146,11 +153,14 @@ class Refused(ClientError):
 
 
 class UnknownTicket(ClientError):
-    """The server has no such task for this caller."""
+    """The server knows no such task for this caller now."""
 
-    def __init__(self, task_id: str, server: str) -> None:
+    def __init__(self, task_id: str, server: str, *, is_kept: bool = False) -> None:
+        forget = f"coatcheck tickets --forget={shlex.quote(task_id)}"
+        kept = f" Its ticket is kept, for the right token or profile; forget it with: {forget}" if is_kept else ""
         super().__init__(
-            f"{server} has no task {task_id} for you: it expired, belongs to somebody else, or lives on another server."
+            f"{server} does not know task {task_id} for this caller: it expired, belongs to somebody else, or lives on "
+            f"another server.{kept}"
         )
 
 
@@ -178,6 +188,17 @@ class InputNeeded(ClientError):
         self.requests = requests
         how = f"Answer with: coatcheck answer {typed(task_id)}" if task_id else "Call it from a terminal to be asked"
         super().__init__(f"Input is needed: {', '.join(requests)}. {how}.")
+
+
+class WaitedEnough(ClientError):
+    """The wait ended at the time that was set for it; the task goes on."""
+
+    def __init__(self, task_id: str, timeout_s: float) -> None:
+        self.task_id = task_id
+        super().__init__(
+            f"Task {task_id} did not end within {timeout_s:g} s, and goes on. "
+            f"Come back with: coatcheck wait {typed(task_id)}"
+        )
 
 
 class NotFinished(ClientError):
@@ -209,13 +230,13 @@ class TaskCancelled(ClientError):
 
 
 class CallUnanswered(ClientError):
-    """A call of an earlier process went out, and its ticket never arrived."""
+    """A call went out, and neither its ticket nor its result has arrived."""
 
     def __init__(self, tool: str, idempotency_key: str) -> None:
         self.idempotency_key = idempotency_key
         super().__init__(
-            f"A call of {tool} was interrupted before its ticket arrived, and its arguments were not kept. Repeat it "
-            f"with the same arguments: coatcheck call {tool} --idempotency-key {shlex.quote(idempotency_key)} --arg … "
+            f"A call of {tool} is without its answer, and its arguments were not kept. Repeat it with the same "
+            f"arguments: coatcheck call {shlex.quote(tool)} --idempotency-key {shlex.quote(idempotency_key)} --arg … "
             "A server that honours the key finds the work that has begun. "
             f"Or forget it: coatcheck tickets --forget {shlex.quote(idempotency_key)}"
         )

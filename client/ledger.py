@@ -30,8 +30,14 @@ UNANSWERED_MS: Final = 7 * 24 * 3600 * 1000
 ENDED_MS: Final = 30 * 24 * 3600 * 1000
 """How long a task is remembered that its server keeps for ever, once it has ended."""
 
+CLOCKS_MS: Final = 3600 * 1000
+"""By how much the clock of a server may differ from ours: so much later a task's time to live has surely passed."""
+
 SENT: Final = "sent"
 """The status of a call whose answer has not come."""
+
+UNKNOWN: Final = "unknown"
+"""The status of a task that its server did not know when it was asked last, for whoever asked."""
 
 _TABLES: Final = """
 CREATE TABLE calls (
@@ -58,7 +64,7 @@ PRAGMA user_version = 1;
 
 _ENTRIES: Final = """
 SELECT server, idempotency_key, tool, coalesce(task_id, ''), status, created_ms, expires_ms, arguments
-FROM calls WHERE coalesce(expires_ms, :now) >= :now ORDER BY created_ms
+FROM calls WHERE coalesce(expires_ms, :now) >= :now - :clocks ORDER BY created_ms
 """
 
 _SEND: Final = """
@@ -74,6 +80,11 @@ WHERE server = :server AND idempotency_key = :key
 
 _SEEN: Final = """
 UPDATE calls SET status = :status, expires_ms = :expires WHERE server = :server AND task_id = :task_id
+"""
+
+_UNKNOWN: Final = """
+UPDATE calls SET status = 'unknown'
+WHERE server = :server AND task_id = :task_id AND status NOT IN ('completed', 'failed', 'cancelled')
 """
 
 _ANSWERED: Final = """
@@ -92,7 +103,7 @@ class Entry:
     task_id: str
     """Empty as long as the call's answer has not come."""
     status: str
-    """As it was last seen; "sent" as long as the answer has not come."""
+    """As it was last seen; "sent" as long as the answer has not come, "unknown" when the server did not know it."""
     created_ms: int
     expires_ms: int | None
     """None when the server keeps the task for ever."""
@@ -131,7 +142,7 @@ class Ledger:
         }
 
         def write(connection: sqlite3.Connection) -> bool:
-            connection.execute("DELETE FROM calls WHERE expires_ms < ?", (now,))
+            connection.execute("DELETE FROM calls WHERE expires_ms < ?", (now - CLOCKS_MS,))
             return connection.execute(_SEND, values).rowcount == 1
 
         return self._run(write)
@@ -146,10 +157,26 @@ class Ledger:
         statement = "DELETE FROM calls WHERE server = ? AND idempotency_key = ? AND task_id IS NULL"
         self._run(lambda connection: connection.execute(statement, (server, key)))
 
-    def lost(self, server: str, task_id: str) -> None:
-        """The task's ticket is gone: its server no longer has it."""
-        statement = "DELETE FROM calls WHERE server = ? AND task_id = ?"
-        self._run(lambda connection: connection.execute(statement, (server, task_id)))
+    def unknown(self, server: str, task_id: str) -> bool:
+        """The server did not know the task for whoever asked. Its ticket is gone only if its time has passed as well.
+
+        Another token may know it, or the same one when the server has its data again; so says a task that was seen to
+        end still how. Returns whether there is a ticket.
+        """
+        values = {"server": server, "task_id": task_id, "now": _now_ms()}
+
+        def write(connection: sqlite3.Connection) -> bool:
+            where = "server = :server AND task_id = :task_id"
+            connection.execute(f"DELETE FROM calls WHERE {where} AND expires_ms < :now", values)  # noqa: S608
+            connection.execute(_UNKNOWN, values)
+            return connection.execute(f"SELECT 1 FROM calls WHERE {where}", values).fetchone() is not None  # noqa: S608
+
+        return self._run(write)
+
+    def knows(self, server: str, task_id: str) -> bool:
+        """There is a ticket of the task."""
+        statement = "SELECT 1 FROM calls WHERE server = ? AND task_id = ?"
+        return self._run(lambda connection: connection.execute(statement, (server, task_id)).fetchone() is not None)
 
     def forget(self, server: str, key: str) -> None:
         """The call is gone, with its ticket if it has one."""
@@ -174,8 +201,8 @@ class Ledger:
         )
 
     def entries(self) -> list[Entry]:
-        """All calls that have not expired, the oldest first."""
-        now = {"now": _now_ms()}
+        """All calls but those that have surely expired, the oldest first."""
+        now = {"now": _now_ms(), "clocks": CLOCKS_MS}
         return self._run(lambda connection: [Entry(*row) for row in connection.execute(_ENTRIES, now)])
 
     def _run(self, act: Callable[[sqlite3.Connection], T]) -> T:

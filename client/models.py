@@ -17,6 +17,7 @@ from mcp_types import (
     RequestParams,
     Result,
     SubscriptionFilter,
+    TextContent,
 )
 from pydantic import Discriminator, Tag, TypeAdapter
 
@@ -101,6 +102,15 @@ class Listen(Request[ListenParams, Literal["subscriptions/listen"]]):
     """Source: "Task Status Notifications"."""
 
     method: Literal["subscriptions/listen"] = "subscriptions/listen"
+
+
+def goes_on(result: CallToolResult) -> bool:
+    """The work of this call was not done when the server had to answer, and its result is there for the call's key.
+
+    A result has no field for that: a server says it in words, to whoever is to call again.
+    """
+    texts = [block.text for block in result.content if isinstance(block, TextContent)]
+    return bool(result.is_error) and any("idempotency key" in text for text in texts)
 
 
 def server_name(discovered: DiscoverResult) -> str:

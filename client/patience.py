@@ -2,8 +2,10 @@
 
 import random
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+
+from client.deadline import Deadline
 
 FIRST_PAUSE_S = 0.25
 """The pause after the first failure; each further one is twice as long."""
@@ -23,6 +25,8 @@ class Patience:
     """The pauses between tries, until `seconds` have passed since the first failure in a row."""
 
     seconds: float
+    deadline: Deadline = field(default_factory=lambda: Deadline(None))
+    """No pause goes beyond this."""
     _failures: int = 0
     _since: float = 0.0
 
@@ -33,10 +37,16 @@ class Patience:
             self._since = now
         pause = min(FIRST_PAUSE_S * 2.0**self._failures, LONGEST_PAUSE_S) * random.uniform(0.5, 1)  # noqa: S311 - timing
         pause = max(pause, asked_for_s or 0)
-        if now + pause > self._since + self.seconds:
+        left_s = self.deadline.left_s
+        if now + pause > self._since + self.seconds or (left_s is not None and pause > left_s):
             return None
         self._failures += 1
         return pause
+
+    @property
+    def is_failing(self) -> bool:
+        """The last try failed."""
+        return self._failures > 0
 
     def reset(self) -> None:
         """The next failure is the first one again."""

@@ -62,6 +62,8 @@ def _nothing() -> None:
 
 def _settle(answer: "Future[T]", call: Callable[[], T]) -> None:
     """An error of the callback belongs to the job that called it; an interrupt to the thread that it ran in."""
+    if not answer.set_running_or_notify_cancel():
+        return  # nobody waits for it any more
     try:
         answer.set_result(call())
     except Exception as error:  # noqa: BLE001 - handed on to the job, which raises it

@@ -20,7 +20,7 @@ from typing import Any, Final
 from platformdirs import user_config_path, user_data_path
 
 from client.errors import InvalidSettings
-from client.tokens import Token
+from client.tokens import Token, checked_token, fault_of
 
 DEFAULT_URL: Final = "http://127.0.0.1:8000/mcp"
 """Where `make run` serves."""
@@ -75,7 +75,7 @@ def load_settings(url: str | None = None, profile: str | None = None) -> Setting
         InvalidSettings: naming every fault of the profiles.
     """
     profiles, default = _profiles(profiles_path())
-    token = os.environ.get("COATCHECK_TOKEN") or None
+    token = os.environ.get("COATCHECK_TOKEN", "").strip()
     name = profile or (None if url else os.environ.get("COATCHECK_PROFILE"))
     address = url or (None if name else os.environ.get("COATCHECK_URL"))
     if address is None and (name := name or default) is not None:
@@ -86,8 +86,8 @@ def load_settings(url: str | None = None, profile: str | None = None) -> Setting
     else:
         address = address or DEFAULT_URL
         chosen = next((known for known in profiles.values() if known.url == address), Profile(address))
-    if token is not None and profile is None:
-        chosen = Profile(chosen.url, token, chosen.keep_arguments)
+    if token and profile is None:
+        chosen = Profile(chosen.url, checked_token(token, "COATCHECK_TOKEN"), chosen.keep_arguments)
     return Settings(chosen, ledger_path(), profiles)
 
 
@@ -119,6 +119,8 @@ def _faults_of(table: object) -> list[str]:
         faults.append(".url is the address of a server")
     if not isinstance(table.get("token", ""), str):
         faults.append(".token is a string")
+    elif "token" in table and (fault := fault_of(table["token"].strip())):
+        faults.append(f".token {fault}")
     if not isinstance(table.get("keep_arguments", False), bool):
         faults.append(".keep_arguments is true or false")
     command = table.get("token_command", ["-"])
@@ -130,7 +132,7 @@ def _faults_of(table: object) -> list[str]:
 
 
 def _profile(table: Mapping[str, Any]) -> Profile:
-    token: Token | None = table.get("token")
+    token: Token | None = table["token"].strip() if "token" in table else None
     if "token_command" in table:
         token = partial(_token_of, table["token_command"])
     return Profile(table["url"], token, table.get("keep_arguments", False))
@@ -138,14 +140,20 @@ def _profile(table: Mapping[str, Any]) -> Profile:
 
 def _token_of(command: Sequence[str]) -> str:
     """What the command printed. Raises InvalidSettings when it failed."""
+    name = f"The token command {command[0]}"
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TOKEN_COMMAND_S, check=True)
-    except subprocess.CalledProcessError as fault:
-        raise InvalidSettings(
-            f"The token command {command[0]} failed ({fault.returncode}): {fault.stderr.strip() or 'it said nothing'}."
-        ) from fault
-    except (OSError, subprocess.TimeoutExpired) as fault:
-        raise InvalidSettings(f"The token command {command[0]} did not run: {fault}.") from fault
-    if not (token := done.stdout.strip()):
-        raise InvalidSettings(f"The token command {command[0]} printed no token.")
-    return token
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=TOKEN_COMMAND_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        # Not from it: its words hold the whole command, and with that whatever secret stands there.
+        raise InvalidSettings(f"{name} took longer than {TOKEN_COMMAND_S} s.") from None
+    except (OSError, ValueError) as fault:
+        raise InvalidSettings(f"{name} did not run: {getattr(fault, 'strerror', None) or fault}.") from fault
+    token = done.stdout.strip()
+    if done.returncode != 0:
+        said = done.stderr.strip() or "it said nothing"
+        raise InvalidSettings(f"{name} failed ({done.returncode}): {said.replace(token, '…') if token else said}.")
+    if not token:
+        raise InvalidSettings(f"{name} printed no token.")
+    return checked_token(token, f"The token that {command[0]} printed")

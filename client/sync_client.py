@@ -77,19 +77,24 @@ class Ticket:
         """The server knows that the task shall end."""
         _run(self._portal, self._ticket.cancel)
 
-    def wait(self, *, on_input: Ask | None = None, on_status: See | None = None) -> CallToolResult:
+    def wait(
+        self, *, on_input: Ask | None = None, on_status: See | None = None, timeout_s: float | None = None
+    ) -> CallToolResult:
         """The task's result, when it has one. The callbacks run in this thread. An interrupt changes nothing."""
-        (outcome,) = wait_all([self], on_input=_one(on_input), on_status=_one(on_status))
+        (outcome,) = wait_all([self], on_input=_one(on_input), on_status=_one(on_status), timeout_s=timeout_s)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    def job(self, relay: Relay, on_input: Ask | None, on_status: See | None) -> Callable[[], Awaitable[CallToolResult]]:
+    def job(
+        self, relay: Relay, on_input: Ask | None, on_status: See | None, timeout_s: float | None
+    ) -> Callable[[], Awaitable[CallToolResult]]:
         """Waits for the task when it is run in the relay."""
         return partial(
             self._ticket.wait,
             on_input=None if on_input is None else relay.here(on_input),
             on_status=None if on_status is None else relay.here(on_status),
+            timeout_s=timeout_s,
         )
 
 
@@ -98,6 +103,7 @@ def wait_all(
     *,
     on_input: Callable[[Ticket, str, InputRequest], InputResponse | None] | None = None,
     on_status: Callable[[Ticket, Task], None] | None = None,
+    timeout_s: float | None = None,
 ) -> list[CallToolResult | Exception]:
     """What each task led to, in the tickets' order, once all of them have ended or raised.
 
@@ -111,6 +117,7 @@ def wait_all(
                     relay,
                     None if on_input is None else partial(on_input, ticket),
                     None if on_status is None else partial(on_status, ticket),
+                    timeout_s,
                 )
                 for ticket in tickets
             ]
@@ -181,19 +188,27 @@ class Coatcheck:
         return self.start(tool, arguments)
 
     def start(
-        self, tool: str, arguments: Mapping[str, Any], *, idempotency_key: str = "", on_input: Ask | None = None
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        idempotency_key: str = "",
+        on_input: Ask | None = None,
+        timeout_s: float | None = None,
     ) -> CallToolResult | Ticket:
         """The tool's result, or the ticket of the task that works on it; see AsyncCoatcheck.start."""
         relay = Relay(self._portal)
         asked = None if on_input is None else relay.here(on_input)
-        start = partial(self._client.start, tool, arguments, idempotency_key=idempotency_key, on_input=asked)
-        return self._answer(relay, start)
+        keyed = partial(self._client.start, tool, arguments, idempotency_key=idempotency_key)
+        return self._answer(relay, partial(keyed, on_input=asked, timeout_s=timeout_s))
 
-    def repeat(self, entry: Entry, on_input: Ask | None = None) -> CallToolResult | Ticket:
+    def repeat(
+        self, entry: Entry, on_input: Ask | None = None, timeout_s: float | None = None
+    ) -> CallToolResult | Ticket:
         """The call of an earlier process, whose answer never came, was made again with its key."""
         relay = Relay(self._portal)
         asked = None if on_input is None else relay.here(on_input)
-        return self._answer(relay, partial(self._client.repeat, entry, asked))
+        return self._answer(relay, partial(self._client.repeat, entry, asked, timeout_s))
 
     def ticket(self, task_id: str, tool: str = "") -> Ticket:
         """The ticket of a task of this server, also one that was called elsewhere."""

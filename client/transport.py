@@ -23,7 +23,7 @@ from client.errors import (
     Unreachable,
 )
 from client.patience import retry_after_s
-from client.tokens import Token
+from client.tokens import Token, checked_token
 
 CONNECT_S = 10.0
 """How long a connection may take to come about."""
@@ -34,6 +34,9 @@ READ_S: Final[Mapping[str, float]] = {"tools/call": 300.0, "subscriptions/listen
 QUICK_READ_S = 30.0
 """The same, for all other methods."""
 
+LEAST_SECRET: Final = 8
+"""Characters of a token that is looked for in a server's words; a shorter one stands in many of them by chance."""
+
 _SCOPE = re.compile(r'scope="([^"]*)"')
 
 
@@ -42,21 +45,31 @@ class Bearer(httpx2.Auth):
 
     def __init__(self, token: Token) -> None:
         self._source = token
-        self._token = token if isinstance(token, str) else ""
+        self._token = checked_token(token, "The token") if isinstance(token, str) else ""
+        self._sent: set[str] = set()
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """Source: basic/authorization, "Access Token Usage"."""
         used = self._token or await self._ask()
+        self._sent.add(used)
         request.headers["Authorization"] = f"Bearer {used}"
         response = yield request
         if response.status_code == 401 and callable(self._source) and (fresh := await self._ask()) != used:
+            self._sent.add(fresh)
             request.headers["Authorization"] = f"Bearer {fresh}"
             yield request
 
     async def _ask(self) -> str:
         if callable(self._source):
-            self._token = await anyio.to_thread.run_sync(self._source)
+            self._token = checked_token(await anyio.to_thread.run_sync(self._source), "The token")
         return self._token
+
+    def hidden(self, text: str) -> str:
+        """The text without a token that was sent, which a server may have said again."""
+        for token in self._sent:
+            if len(token) >= LEAST_SECRET:
+                text = text.replace(token, "…")
+        return text
 
 
 def checked_url(url: str) -> str:
@@ -64,7 +77,8 @@ def checked_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
+        httpx2.URL(url)  # which has rules of its own for hosts
+    except (ValueError, httpx2.InvalidURL):
         is_address = False
     if not is_address:
         raise InvalidSettings(f"{url!r} is not an address. It looks like https://coatcheck.example.com/mcp.")
@@ -76,53 +90,56 @@ def checked_url(url: str) -> str:
 class EndpointClient(httpx2.AsyncClient):
     """A client of one endpoint, whose responses, if it returns any, are JSON, event streams, or plain acceptances.
 
-    Every other status raises one of our ServerErrors; `server_error` makes one of what httpx raises.
+    Every other status raises one of our ServerErrors; `server_error` makes one of what httpx raises. No error of either
+    holds the token.
     """
 
     def __init__(self, server: str, token: Token | None) -> None:
         parts = urlsplit(server)
         if token is not None and parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
             raise TokenInTheClear(server)
-        super().__init__(auth=None if token is None else Bearer(token))
+        self._bearer = None if token is None else Bearer(token)
+        super().__init__(auth=self._bearer)
         self._server = server
-        self._has_token = token is not None
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """The response, after a refused token was replaced if it could be."""
         read_s = READ_S.get(request.headers.get("mcp-method", ""), QUICK_READ_S)
         request.extensions["timeout"] = httpx2.Timeout(CONNECT_S, read=read_s).as_dict()
         response = await super().send(request, **options)
-        if (fault := _fault_of(response, self._server, had_token=self._has_token)) is not None:
+        if (fault := self._fault_of(response)) is not None:
             await response.aclose()
             raise fault
         return response
 
+    def hidden(self, text: str) -> str:
+        """Words of a server, or of a library about it, without the token."""
+        return text if self._bearer is None else self._bearer.hidden(text)
 
-def server_error(fault: httpx2.TransportError, server: str) -> ServerError:
-    """What it means that httpx could not finish a request."""
-    if (refused := _tls_fault(fault)) is not None:
-        return TlsFailed(server, getattr(refused, "verify_message", "") or refused.reason or str(refused))
-    why = str(fault) or type(fault).__name__
-    if isinstance(fault, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout):
-        return Unreachable(server, why)
-    return AnswerLost(server, why)
+    def server_error(self, fault: httpx2.RequestError) -> ServerError:
+        """What it means that httpx could not finish a request."""
+        if (refused := _tls_fault(fault)) is not None:
+            return TlsFailed(self._server, getattr(refused, "verify_message", "") or refused.reason or str(refused))
+        why = self.hidden(str(fault) or type(fault).__name__)
+        if isinstance(fault, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout):
+            return Unreachable(self._server, why)
+        return AnswerLost(self._server, why)
 
-
-def _fault_of(response: httpx2.Response, server: str, *, had_token: bool) -> ServerError | None:
-    status, headers = response.status_code, response.headers
-    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if status in (429, 503):
-        return Busy(server, status, retry_after_s(headers.get("retry-after")))
-    if status == 401:
-        return Unauthorised(server, had_token=had_token)
-    if status == 403 and (challenge := headers.get("www-authenticate")):
-        scopes = _SCOPE.search(challenge)
-        return Forbidden(server, scopes[1] if scopes else "")
-    if status in (502, 504):
-        return AnswerLost(server, f"HTTP {status}")  # a gateway's: what is behind it may have been reached
-    if status == 202 or response.is_redirect or content_type in ("application/json", "text/event-stream"):
-        return None
-    return AnswerLost(server, f"HTTP {status}") if status >= 500 else NotAnEndpoint(server, status)
+    def _fault_of(self, response: httpx2.Response) -> ServerError | None:
+        server, status, headers = self._server, response.status_code, response.headers
+        content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if status in (429, 503):
+            return Busy(server, status, retry_after_s(headers.get("retry-after")))
+        if status == 401:
+            return Unauthorised(server, had_token=self._bearer is not None)
+        if status == 403 and (challenge := headers.get("www-authenticate")):
+            scopes = _SCOPE.search(challenge)
+            return Forbidden(server, self.hidden(scopes[1]) if scopes else "")
+        if status in (502, 504):
+            return AnswerLost(server, f"HTTP {status}")  # a gateway's: what is behind it may have been reached
+        if status == 202 or response.is_redirect or content_type in ("application/json", "text/event-stream"):
+            return None
+        return AnswerLost(server, f"HTTP {status}") if status >= 500 else NotAnEndpoint(server, status)
 
 
 def _tls_fault(fault: BaseException | None) -> ssl.SSLError | None:

@@ -46,6 +46,7 @@ from client.errors import (
     UnknownTicket,
     Unreachable,
     UnsupportedServer,
+    leaf,
 )
 from client.models import (
     CALL_ANSWER,
@@ -62,7 +63,7 @@ from client.models import (
 )
 from client.patience import Patience
 from client.tokens import Token
-from client.transport import EndpointClient, checked_url, server_error
+from client.transport import EndpointClient, checked_url
 from client.version import client_version
 
 T = TypeVar("T")
@@ -102,7 +103,8 @@ class Wire:
         self._on_trouble = on_trouble or (lambda _fault, _pause_s: None)
         self._http = EndpointClient(url, token)
         self._discovered: DiscoverResult | None = None
-        self._was_reached = False
+        self.was_reached = False
+        """The server has answered; it is known to stand at this address."""
         self._has_streams = True
 
     async def __aenter__(self) -> Self:
@@ -238,7 +240,7 @@ class Wire:
             fault.may_have_been_served = may_have_been_served
             is_passing = (
                 isinstance(fault, Busy)
-                or (isinstance(fault, Unreachable) and (self._was_reached or waits_for_first))
+                or (isinstance(fault, Unreachable) and (self.was_reached or waits_for_first))
                 or (isinstance(fault, AnswerLost) and is_repeatable)
             )
             pause_s = patience.pause_s(fault.retry_after_s if isinstance(fault, Busy) else None)
@@ -276,10 +278,10 @@ class Wire:
                 await self._greet(session)
                 answer = await act(session)
         except BaseExceptionGroup as group:
-            self._translate(_leaf(group))
-        except (MCPError, ValidationError, httpx2.TransportError) as fault:
+            self._translate(leaf(group))
+        except (MCPError, ValidationError, httpx2.RequestError) as fault:
             self._translate(fault)
-        self._was_reached = True
+        self.was_reached = True
         return answer
 
     async def _greet(self, session: ClientSession) -> None:
@@ -291,24 +293,24 @@ class Wire:
         except MCPError as fault:
             # Older servers know no such method, or miss what they were promised by `initialize`.
             if fault.code in (METHOD_NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST, UNSUPPORTED_PROTOCOL_VERSION):
-                raise UnsupportedServer(self.server, _spoken(fault.data)) from fault
+                raise UnsupportedServer(self.server, self._http.hidden(_spoken(fault.data))) from fault
             raise
         except RuntimeError as fault:
             raise UnsupportedServer(self.server, "") from fault
-        self._was_reached = True
+        self.was_reached = True
 
     def _translate(self, fault: BaseException) -> NoReturn:
         """Raises what the fault means here; one that is not from a library as it is."""
-        if isinstance(fault, httpx2.TransportError):
-            raise server_error(fault, self.server) from fault
+        if isinstance(fault, httpx2.RequestError):
+            raise self._http.server_error(fault) from fault
         if isinstance(fault, ValidationError):
-            raise Misunderstood(self.server, _first_line(fault)) from fault
+            raise Misunderstood(self.server, self._http.hidden(_first_line(fault))) from fault
         if isinstance(fault, MCPError):
             if fault.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
-                raise AnswerLost(self.server, fault.message) from fault
+                raise AnswerLost(self.server, self._http.hidden(fault.message)) from fault
             if fault.code == PARSE_ERROR:
-                raise Misunderstood(self.server, fault.message) from fault
-            raise Refused(fault.code, fault.message.rstrip("."), fault.data) from fault
+                raise Misunderstood(self.server, self._http.hidden(fault.message)) from fault
+            raise Refused(fault.code, self._http.hidden(fault.message.rstrip(".")), fault.data) from fault
         raise fault
 
 
@@ -338,13 +340,6 @@ async def _unused(*_arguments: Any, **_named: Any) -> Any:
 
 def _honours_keys(discovered: DiscoverResult) -> bool:
     return IDEMPOTENCY in (discovered.capabilities.extensions or {})
-
-
-def _leaf(group: BaseException) -> BaseException:
-    """The first cause: what a task group adds around it says nothing."""
-    while isinstance(group, BaseExceptionGroup):
-        group = group.exceptions[0]
-    return group
 
 
 def _spoken(data: object) -> str:

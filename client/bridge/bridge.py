@@ -15,10 +15,10 @@ from mcp.shared.inbound import x_mcp_header_map
 from mcp_types import HEADER_MISMATCH, INTERNAL_ERROR
 
 from client.bridge.messages import HeaderMap, Message, Unreadable, addressed, error_line, one_line, read_line
-from client.errors import AnswerLost, Busy, ServerError, Unreachable
+from client.errors import AnswerLost, Busy, ClientError, ServerError, Unreachable
 from client.patience import Patience
 from client.tokens import Token
-from client.transport import EndpointClient, checked_url, server_error
+from client.transport import EndpointClient, checked_url
 from client.wire import MAX_EVENT_BYTES, MAX_PAGES
 
 Write = Callable[[bytes], Awaitable[None]]
@@ -63,7 +63,7 @@ class Bridge:
                             await self._take(line, http, group)
                     all_of_it.deadline = anyio.current_time() + LAST_ANSWERS_S
 
-    async def _take(self, line: bytes, http: httpx2.AsyncClient, group: TaskGroup) -> None:
+    async def _take(self, line: bytes, http: EndpointClient, group: TaskGroup) -> None:
         try:
             message = read_line(line)
         except Unreadable as fault:
@@ -86,14 +86,14 @@ class Bridge:
         sent.scope.cancel()
         return True
 
-    async def _notify(self, message: Message, http: httpx2.AsyncClient) -> None:
+    async def _notify(self, message: Message, http: EndpointClient) -> None:
         """The server has heard it, or not: a notification has no answer, not even that one."""
         try:
             await http.post(self.server, content=message.line, headers=self._headers(message))
-        except (ServerError, httpx2.TransportError):
+        except (ClientError, httpx2.RequestError):
             return
 
-    async def _serve(self, message: Message, sent: Sent, http: httpx2.AsyncClient) -> None:
+    async def _serve(self, message: Message, sent: Sent, http: EndpointClient) -> None:
         """The host has a response, unless it cancelled the request."""
         request_id = message.request_id
         assert request_id is not None
@@ -102,13 +102,13 @@ class Bridge:
             with sent.scope:
                 try:
                     await self._forward(message, request_id, http)
-                except ServerError as fault:
+                except ClientError as fault:
                     await self.write(error_line(request_id, INTERNAL_ERROR, str(fault)))
         finally:
             if self._sent.get(key) is sent:
                 del self._sent[key]
 
-    async def _forward(self, message: Message, request_id: str | int, http: httpx2.AsyncClient) -> None:
+    async def _forward(self, message: Message, request_id: str | int, http: EndpointClient) -> None:
         """The request was answered. It is sent again for as long as that is safe and there is patience."""
         patience = Patience(PATIENCE_S)
         has_listed = False
@@ -135,7 +135,7 @@ class Bridge:
                 raise fault
             await anyio.sleep(pause_s)
 
-    async def _post(self, message: Message, request_id: str | int, http: httpx2.AsyncClient) -> bytes | None:
+    async def _post(self, message: Message, request_id: str | int, http: EndpointClient) -> bytes | None:
         """The response as a line; None when it was written already, at the end of a stream."""
         try:
             async with http.stream(
@@ -145,11 +145,11 @@ class Bridge:
                     await self._relay(message, response)
                     return None
                 body = await response.aread()
-        except httpx2.TransportError as fault:
-            raise server_error(fault, self.server) from fault
+        except httpx2.RequestError as fault:
+            raise http.server_error(fault) from fault
         try:
             told = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             told = None
         if not isinstance(told, dict):
             raise AnswerLost(self.server, f"HTTP {response.status_code} without a JSON-RPC answer")
@@ -168,11 +168,11 @@ class Bridge:
                 if "result" in told or "error" in told:
                     self._note(message, told, response.headers.get("mcp-session-id"))
                     return
-        except (httpx2.SSEError, ValueError) as fault:
-            raise AnswerLost(self.server, str(fault)) from fault
+        except (httpx2.SSEError, ValueError, RecursionError) as fault:
+            raise AnswerLost(self.server, "an event that is none") from fault
         raise AnswerLost(self.server, "the stream ended without a response")
 
-    async def _learn(self, message: Message, http: httpx2.AsyncClient) -> None:
+    async def _learn(self, message: Message, http: EndpointClient) -> None:
         """The headers that tools want are known, from a listing that the host did not ask for."""
         meta = message.params.get("_meta", {})
         cursor: str | None = None

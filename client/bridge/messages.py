@@ -11,6 +11,8 @@ from typing import Any, Final
 from mcp.shared.inbound import NAME_BEARING_METHODS, encode_header_value, mcp_param_headers
 from mcp_types import INVALID_REQUEST, PARSE_ERROR
 
+from client.strict_json import NotCarried, read_json
+
 PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 
 NAMES: Final[Mapping[str, str]] = {
@@ -26,11 +28,11 @@ HeaderMap = Mapping[tuple[str, ...], str]
 
 
 class Unreadable(Exception):
-    """The line is no message; `reply` says so to whoever wrote it."""
+    """The line is no message; `reply` says so to whoever wrote it, by the id if there is one that can be read."""
 
-    def __init__(self, code: int, why: str) -> None:
+    def __init__(self, code: int, why: str, request_id: str | int | None = None) -> None:
         super().__init__(why)
-        self.reply = error_line(None, code, why)
+        self.reply = error_line(request_id, code, why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +69,29 @@ class Message:
 
 
 def read_line(line: bytes) -> Message:
-    """The message on a line of the host. Raises Unreadable."""
+    """The message on a line of the host. Raises Unreadable.
+
+    The server reads the same line. What it would take for no message is refused here, because its answer would have no
+    id, and the bridge would have to guess which request it belongs to.
+    """
     try:
-        message = json.loads(line)
-    except (ValueError, RecursionError) as fault:
-        raise Unreadable(PARSE_ERROR, "The line is not JSON") from fault
+        message = read_json(line.decode())
+    except ValueError as fault:
+        why = f"The line cannot be read: {fault}" if isinstance(fault, NotCarried) else "The line is not JSON"
+        raise Unreadable(PARSE_ERROR, why) from fault
     if not isinstance(message, dict):
         raise Unreadable(INVALID_REQUEST, "A line holds one JSON-RPC message, which is an object")
-    method, params, request_id = message.get("method", ""), message.get("params", {}), message.get("id")
-    if not isinstance(method, str) or not isinstance(params, dict):
-        raise Unreadable(INVALID_REQUEST, "The method is a string, and params an object")
-    if isinstance(request_id, bool) or not isinstance(request_id, str | int | None):
+    request_id = message.get("id")
+    is_id = isinstance(request_id, str | int) and not isinstance(request_id, bool)
+    readable_id = request_id if is_id else None
+    if "method" not in message and ("result" in message or "error" in message):
+        return Message(line, "", {}, None)  # an answer to a request of the server, which nobody answers in turn
+    if "id" in message and not is_id:
         raise Unreadable(INVALID_REQUEST, "The id is a string or an integer")
-    return Message(line, method, params, request_id if method else None)
+    method, params = message.get("method"), message.get("params", {})
+    if not isinstance(method, str) or not method or not isinstance(params, dict):
+        raise Unreadable(INVALID_REQUEST, "The method is a string, and params an object", readable_id)
+    return Message(line, method, params, readable_id)
 
 
 def one_line(text: bytes) -> bytes:
@@ -90,12 +102,10 @@ def one_line(text: bytes) -> bytes:
 def addressed(body: bytes, told: Mapping[str, Any], request_id: str | int) -> bytes:
     """The response on one line; an error that came without an id, since none could be read, gets the request's."""
     if told.get("id") is None:
-        return json.dumps({**told, "id": request_id}, ensure_ascii=False).encode()
+        return json.dumps({**told, "id": request_id}).encode()
     return one_line(body)
 
 
 def error_line(request_id: str | int | None, code: int, message: str) -> bytes:
-    """A JSON-RPC error of the bridge itself."""
-    identified = {} if request_id is None else {"id": request_id}
-    error = {"jsonrpc": "2.0", **identified, "error": {"code": code, "message": message}}
-    return json.dumps(error, ensure_ascii=False).encode()
+    """A JSON-RPC error of the bridge itself; its id is null when none could be read. Source: JSON-RPC 2.0, 5."""
+    return json.dumps({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}}).encode()

@@ -1,12 +1,12 @@
 """The arguments of a call, as they are typed. Pure, but for files and standard input."""
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from client.errors import InvalidArguments
+from client.strict_json import NotCarried, NotJson, read_json
 
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "string": str,
@@ -21,11 +21,13 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 
 def read_object(text: str) -> dict[str, Any]:
     """The JSON object that was typed, or that standard input holds when it was `-`. Raises InvalidArguments."""
-    if text == "-":
-        text = sys.stdin.read()
     try:
-        value = json.loads(text)
-    except ValueError as fault:
+        value = read_json(sys.stdin.read() if text == "-" else text)
+    except UnicodeDecodeError as fault:
+        raise InvalidArguments("The arguments on standard input are not UTF-8 text.") from fault
+    except NotCarried as fault:
+        raise InvalidArguments(f"The arguments cannot be sent: {fault}.") from fault
+    except NotJson as fault:
         raise InvalidArguments(f"The arguments are not JSON: {fault}.") from fault
     if not isinstance(value, dict):
         raise InvalidArguments('The arguments are a JSON object, such as {"source": "sales"}.')
@@ -45,6 +47,8 @@ def read_pairs(pairs: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any
             raise InvalidArguments(f"{pair!r} is not name=value.")
         if text.startswith("@"):
             text = _file(name, Path(text[1:]))
+        if name in arguments:
+            raise InvalidArguments(f"{name} is given twice; an argument has one value.")
         arguments[name] = _value(name, text, _types_of(properties.get(name)))
     return arguments
 
@@ -53,8 +57,12 @@ def _value(name: str, text: str, types: frozenset[str]) -> Any:
     if types == {"string"}:
         return text
     try:
-        value = json.loads(text)
-    except ValueError:
+        value = read_json(text)
+    except NotCarried as fault:
+        if "string" not in types:
+            raise InvalidArguments(f"{name}: {fault}.") from fault
+        value = text
+    except NotJson:
         value = text
     if not types or any(_is_of(value, kind) for kind in types):
         return value

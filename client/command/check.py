@@ -1,9 +1,8 @@
 """`coatcheck check`"""
 
-import subprocess
-import sys
-
 import click
+
+from client.command.handed_on import hand_on
 
 EPILOG = """
 \b
@@ -13,14 +12,12 @@ Examples, with the settings of the deployment in the environment:
 """
 
 
-@click.command("check", epilog=EPILOG, context_settings={"ignore_unknown_options": True})
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.pass_context
-def command(ctx: click.Context, arguments: tuple[str, ...]) -> None:
+@click.command("check", epilog=EPILOG)
+@click.option("--release", "is_release", is_flag=True, help="Leave out what only a running deployment has.")
+def command(is_release: bool) -> None:
     """Try every part of a deployment from where it runs: settings, tools, Redis, broker, workers, address, Flower.
 
-    Says what is wrong and how to mend it. --release leaves out what only a running deployment has. Exit code 1 when
-    anything is wrong; `coatcheck doctor` is for the other side, whoever calls a server.
+    Says what is wrong and how to mend it. Exit code 1 when anything is wrong; `coatcheck doctor` is for the other side,
+    whoever calls a server.
     """
-    # As a program: this folder knows only the wire, and what a deployment is made of is the server's affair.
-    ctx.exit(subprocess.run([sys.executable, "-m", "web.check", *arguments], check=False).returncode)
+    hand_on("web.check", ["--release"] if is_release else [])

@@ -8,7 +8,7 @@ from mcp_types import CallToolResult, InputRequest
 from pydantic import BaseModel
 
 from client.command.exits import Exit, exit_of
-from client.errors import ClientError, InputNeeded, TaskCancelled, TaskFailed
+from client.errors import ClientError, InputNeeded, TaskCancelled, TaskFailed, UnknownTicket, WaitedEnough
 from client.ledger import Entry
 from client.models import Task
 
@@ -42,6 +42,10 @@ def fault_object(fault: ClientError) -> dict[str, Any]:
         return {"status": "failed", "error": error}
     if isinstance(fault, TaskCancelled):
         return {"status": "cancelled", "error": error}
+    if isinstance(fault, WaitedEnough):
+        return {"status": "working", "error": error}
+    if isinstance(fault, UnknownTicket):
+        return {"status": "unknown", "error": error}
     return {"status": "unreachable" if exit_of(fault) is Exit.UNREACHABLE else "refused", "error": error}
 
 

@@ -15,6 +15,7 @@ from client.errors import (
     TaskCancelled,
     TaskFailed,
     UnknownTicket,
+    WaitedEnough,
 )
 
 
@@ -36,13 +37,14 @@ class Exit(IntEnum):
     UNREACHABLE = 6
     """The server could not be asked."""
     DETACHED = 130
-    """The wait was interrupted; the task goes on."""
+    """The wait was interrupted, or has lasted as long as it was to; the task goes on."""
 
 
 _EXITS: tuple[tuple[type[ClientError], Exit], ...] = (
     (TaskFailed, Exit.FAILED),
     (Refused, Exit.FAILED),
     (TaskCancelled, Exit.CANCELLED),
+    (WaitedEnough, Exit.DETACHED),
     (InputNeeded, Exit.INPUT_NEEDED),
     (ServerError, Exit.UNREACHABLE),
     (UnknownTicket, Exit.USAGE),

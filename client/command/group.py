@@ -2,8 +2,12 @@
 
 import logging
 import os
+import sys
 import warnings
+from contextlib import suppress
 from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -77,6 +81,26 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Every argument is text; a byte that is none would fail wherever it is first written or sent."""
+        for number, argument in enumerate(args, 1):
+            try:
+                argument.encode()
+            except UnicodeEncodeError:
+                raise click.UsageError(f"Argument {number} holds bytes that are not UTF-8 text.", ctx) from None
+        return super().parse_args(ctx, args)
+
+    def main(self, *arguments: Any, **named: Any) -> Any:
+        """As click does, but output that cannot be written is told like any other fault."""
+        try:
+            return super().main(*arguments, **named)
+        except OSError as fault:
+            with suppress(OSError):
+                what = fault.filename or "The output"
+                click.secho(f"{what} cannot be used: {fault.strerror or fault}.", err=True, fg="red")
+            _give_up_output()
+            sys.exit(Exit.USAGE)
+
     def invoke(self, ctx: click.Context) -> Any:
         """The subcommand ran; an error of the client has become a sentence, or a JSON object, and an exit code."""
         try:
@@ -104,11 +128,28 @@ def cli() -> None:
 
 def main() -> None:
     """The process ends with the command's exit code."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by whoever started the process
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - for as long as the process lives
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # what the terminal's encoding lacks is shown, not raised
     logging.getLogger().addHandler(logging.NullHandler())  # the errors say what libraries would log
     warnings.simplefilter("ignore")
     warnings.simplefilter("always", LedgerDamaged)
     warnings.showwarning = _show_warning
     cli(prog_name="coatcheck", color=False if os.environ.get("NO_COLOR") else None)
+
+
+def _give_up_output() -> None:
+    """What is still buffered goes nowhere, so that the end of the process does not stumble over it once more."""
+    with suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:
+                os.dup2(nowhere, stream.fileno())
 
 
 def _show_warning(message: Warning | str, *_where: object, **_more: object) -> None:

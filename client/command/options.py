@@ -42,6 +42,15 @@ with_save = click.option(
 )
 
 
+with_timeout = click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Wait no longer. The work goes on, and the exit code is 130, or 6 when the server does not answer.",
+)
+
+
 def complete_ticket(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """The ids in the ledger that begin with what was typed."""
     return [entry.task_id for entry in _entries() if entry.task_id.startswith(incomplete)]

@@ -6,9 +6,10 @@ from mcp_types import CallToolResult
 from client.command.app import App
 from client.command.described import outcome_object
 from client.command.exits import Exit
-from client.command.options import with_json, with_save, with_server
+from client.command.options import with_json, with_save, with_server, with_timeout
 from client.command.tickets import ENDED
 from client.command.waiting import exit_of_outcome, report, wait_for, where
+from client.deadline import Deadline
 from client.errors import ClientError
 from client.ledger import Entry
 from client.sync_client import Ticket
@@ -19,26 +20,28 @@ Outcome = CallToolResult | ClientError
 
 @click.command("resume", epilog="\b\nExample:\n  coatcheck resume")
 @with_json
+@with_timeout
 @with_save
 @with_server
-def command(app: App) -> None:
+def command(app: App, timeout_s: float | None) -> None:
     """Go on with all open tickets of this machine: show what they do, ask what they ask, print their results.
 
     A call whose ticket never arrived is made again, with its idempotency key, if its arguments were kept
     (keep_arguments in the profile) and its server honours keys; else it is told how to repeat it. The exit code is the
     highest of all.
     """
+    deadline = Deadline(timeout_s)
     outcomes: list[tuple[dict[str, str], str, Outcome]] = []
     tickets: list[Ticket] = []
     for entry in app.ledger.entries():
         if entry.status in ENDED:
             continue
-        answer = app.ticket(entry) if entry.task_id else _repeated(app, entry)
+        answer = app.ticket(entry) if entry.task_id else _repeated(app, entry, deadline)
         if isinstance(answer, Ticket):
             tickets.append(answer)
         else:
             outcomes.append(({"server": entry.server, "tool": entry.tool}, entry.tool, answer))
-    waited = wait_for(app, tickets) if tickets else []
+    waited = wait_for(app, tickets, deadline.left_s) if tickets else []
     context = click.get_current_context()
     if waited is None:
         context.exit(Exit.DETACHED)
@@ -50,11 +53,11 @@ def command(app: App) -> None:
     context.exit(max((exit_of_outcome(outcome) for _, _, outcome in outcomes), default=Exit.COMPLETED))
 
 
-def _repeated(app: App, entry: Entry) -> Ticket | Outcome:
+def _repeated(app: App, entry: Entry, deadline: Deadline) -> Ticket | Outcome:
     """What the call led to that an earlier process made, and did not hear the answer of."""
     try:
         return app.client_of(entry.server).repeat(
-            entry, lambda key, request: app.ask_for(entry.server, entry.tool, key, request)
+            entry, lambda key, request: app.ask_for(entry.server, entry.tool, key, request), deadline.left_s
         )
     except ClientError as fault:
         return fault

@@ -10,6 +10,7 @@ import click
 from client.bridge.bridge import Bridge
 from client.command.app import App
 from client.command.options import with_server
+from client.errors import leaf
 
 EPILOG = """
 \b
@@ -29,7 +30,11 @@ def command(app: App) -> None:
     Every message goes on to the server, and comes back from it, as it is.
     """
     profile = app.settings.chosen
-    anyio.run(Bridge(profile.url, profile.token, Writer()).run, _lines())
+    try:
+        anyio.run(Bridge(profile.url, profile.token, Writer()).run, _lines())
+    except BaseExceptionGroup as group:
+        # A host that no longer reads what it is told, most of all: as the error that it is.
+        raise leaf(group) from None
 
 
 async def _lines() -> AsyncIterator[bytes]:

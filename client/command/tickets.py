@@ -10,7 +10,7 @@ from rich.text import Text
 from client.command.described import entry_object
 from client.command.group import IS_JSON
 from client.errors import InvalidArguments
-from client.ledger import SENT, Entry, Ledger
+from client.ledger import SENT, UNKNOWN, Entry, Ledger
 from client.settings import ledger_path
 from client.terminal.output import Output
 from client.terminal.text import duration
@@ -28,6 +28,9 @@ Examples:
 
 ENDED = ("completed", "failed", "cancelled")
 
+STATUSES = {SENT: "unanswered", UNKNOWN: "unknown to the server"}
+"""How the list says what is no status of a task."""
+
 
 @click.command("tickets", epilog=EPILOG)
 @click.option("--open", "is_open", is_flag=True, help="Only those of tasks that were not seen to end.")
@@ -36,6 +39,7 @@ ENDED = ("completed", "failed", "cancelled")
 def command(is_open: bool, forgotten: str | None, is_json: bool) -> None:
     """List the tickets of this machine, the oldest first. No server is asked: each status is the last seen.
 
+    One that is "unknown" was not known to its server for whoever asked last; its ticket is kept for who may.
     Forgetting a ticket leaves its task alone.
     """
     click.get_current_context().meta[IS_JSON] = is_json
@@ -70,5 +74,5 @@ def _forget(ledger: Ledger, name: str) -> None:
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
-    status = "unanswered" if entry.status == SENT else entry.status
+    status = STATUSES.get(entry.status, entry.status)
     return entry.task_id or "-", entry.tool, status, duration(time.time() - entry.created_ms / 1000), entry.server

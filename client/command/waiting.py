@@ -19,12 +19,15 @@ SECOND_THOUGHT_S: Final = 2.0
 """How long a second Ctrl-C is waited for after the first."""
 
 
-def wait_for(app: App, tickets: Sequence[Ticket]) -> list[CallToolResult | ClientError] | None:
+def wait_for(app: App, tickets: Sequence[Ticket], timeout_s: float | None) -> list[CallToolResult | ClientError] | None:
     """What came of each task, or None when the wait was interrupted, which has been explained."""
     try:
         with app.watching():
             outcomes = wait_all(
-                tickets, on_input=app.ask, on_status=lambda ticket, task: app.progress.see(ticket.tool, task)
+                tickets,
+                on_input=app.ask,
+                on_status=lambda ticket, task: app.progress.see(ticket.tool, task),
+                timeout_s=timeout_s,
             )
     except KeyboardInterrupt:
         _detach(app, tickets)
@@ -37,9 +40,9 @@ def wait_for(app: App, tickets: Sequence[Ticket]) -> list[CallToolResult | Clien
     return known
 
 
-def wait_and_report(app: App, ticket: Ticket) -> Exit:
+def wait_and_report(app: App, ticket: Ticket, timeout_s: float | None) -> Exit:
     """The task's result, or why there is none, has been printed; the exit code says which."""
-    outcomes = wait_for(app, [ticket])
+    outcomes = wait_for(app, [ticket], timeout_s)
     if outcomes is None:
         return Exit.DETACHED
     (outcome,) = outcomes

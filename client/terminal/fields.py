@@ -3,7 +3,6 @@
 Source: client/elicitation, "Requested Schema".
 """
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from client.errors import InvalidArguments
+from client.strict_json import NotJson, read_json
 from client.terminal.text import one_line
 
 Kind = Literal["text", "integer", "number", "boolean", "choice", "choices", "json"]
@@ -183,8 +183,8 @@ def _formatted(text: str, form: str) -> str:
 
 def _json(text: str) -> Any:
     try:
-        value = json.loads(text)
-    except ValueError as fault:
+        value = read_json(text)
+    except NotJson as fault:
         raise NotAccepted(f"This is not JSON: {fault}.") from fault
     is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
     if not (is_list or isinstance(value, str | int | float)):

@@ -51,7 +51,8 @@ class Output:
 
     def object(self, value: Mapping[str, Any]) -> None:
         """The result as one JSON object on one line."""
-        click.echo(json.dumps(value, ensure_ascii=False))
+        is_unicode = (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
+        click.echo(json.dumps(value, ensure_ascii=not is_unicode))
 
     def result(self, tool: str, result: CallToolResult) -> None:
         """The content of a tool's result; what the tool calls an error goes to standard error."""

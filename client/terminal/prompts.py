@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import questionary
 from prompt_toolkit.output import create_output
@@ -12,6 +12,11 @@ from client.errors import InvalidArguments
 T = TypeVar("T")
 
 STYLE = questionary.Style([("question", "bold"), ("instruction", "fg:ansibrightblack"), ("answer", "")])
+
+
+YES: Final = frozenset({"y", "yes"})
+NO: Final = frozenset({"n", "no"})
+"""All that is taken for a choice; whatever else is typed says nothing."""
 
 
 class Prompts:
@@ -27,8 +32,10 @@ class Prompts:
         return str(asked.unsafe_ask())
 
     def confirm(self, label: str, *, default: bool) -> bool:
-        """Yes or no; Enter takes the default."""
-        return bool(questionary.confirm(label, default=default, **self._look).unsafe_ask())
+        """Yes or no, in one of the words for it; Enter takes the default. Anything else is asked again."""
+        hint = "Y/n" if default else "y/N"
+        typed = self.text(label, hint, "", lambda typed: is_yes(typed, default=default))
+        return is_yes(typed, default=default)
 
     def choose(self, label: str, choices: Sequence[tuple[str, T]], default: T | None = None) -> T:
         """The value of the one that was chosen."""
@@ -48,6 +55,14 @@ class Prompts:
         instruction = "(space ticks, then Enter)"
         asked = questionary.checkbox(label, offered, validate=validate, instruction=instruction, **self._look)
         return list(asked.unsafe_ask())
+
+
+def is_yes(typed: str, *, default: bool) -> bool:
+    """What the word says. Raises InvalidArguments."""
+    word = typed.strip().lower()
+    if word not in {"", *YES, *NO}:
+        raise InvalidArguments("Type y for yes or n for no.")
+    return word in YES if word else default
 
 
 def _validator(check: Callable[[Any], object]) -> Callable[[Any], bool | str]:

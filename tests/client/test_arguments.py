@@ -48,6 +48,24 @@ def test_a_value_of_another_type_is_refused_by_name(rules: object, typed: str) -
         read(typed, rules)
 
 
+@pytest.mark.parametrize("rules", [{"type": "number"}, {"type": ["integer", "null"]}, {"$ref": "#/$defs/X"}, None])
+@pytest.mark.parametrize("typed", ["NaN", "Infinity", "-Infinity", "1e999", "[NaN]", '{"a": 1, "a": 2}'])
+def test_what_json_cannot_say_is_refused_by_name_and_does_not_become_null(rules: object, typed: str) -> None:
+    with pytest.raises(InvalidArguments, match=r"^it:"):
+        read(typed, rules)
+
+
+@pytest.mark.parametrize("rules", [{"type": "string"}, {"type": ["number", "string"]}])
+def test_text_may_be_called_like_what_is_no_number(rules: object) -> None:
+    assert read("NaN", rules) == "NaN"
+
+
+@pytest.mark.parametrize("pairs", [["it=x", "it=y"], ["it=x", "other=1", "it=x"]])
+def test_an_argument_that_is_given_twice_is_refused_by_name(pairs: list[str]) -> None:
+    with pytest.raises(InvalidArguments, match=r"^it is given twice"):
+        read_pairs(pairs, {})
+
+
 def test_a_value_may_come_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("a,b\n1,2\n")
     assert read(f"@{tmp_path}/table.csv", {"type": "string"}) == "a,b\n1,2\n"
@@ -69,7 +87,23 @@ def test_an_object_is_read_from_the_line_or_from_standard_input(monkeypatch: pyt
     assert read_object("-") == {"b": 2}
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "7", '"x"'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        "7",
+        '"x"',
+        "{" + '"a":[' * 100_000,
+        '{"a": NaN}',
+        '{"a": [-Infinity]}',
+        '{"a": 1e999}',
+        '{"a": 1, "a": 2}',
+        '{"a": {"b": 1, "b": 2}}',
+        '{"a": "\\ud800"}',
+        f'{{"a": {"9" * 5_000}}}',
+    ],
+)
 def test_what_is_not_an_object_is_refused(text: str) -> None:
     with pytest.raises(InvalidArguments):
         read_object(text)

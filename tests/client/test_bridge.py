@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -254,15 +255,81 @@ def test_the_older_era_goes_through_as_far_as_the_server_serves_it(home: object)
 
 @pytest.mark.parametrize(
     ("line", "code"),
-    [(b"{", -32700), (b"[]", -32600), (b'{"method": 7}', -32600), (b'{"method": "x", "id": true}', -32600)],
+    [
+        (b"{", -32700),
+        (b"\xff", -32700),
+        (b'{"id": 1, "method": "tools/list", "id": 2}', -32700),
+        (b'{"id": 1, "id": 1, "method": "tools/list"}', -32700),
+        (b'{"id": 1, "method": "tools/list", "params": {"_meta": {}, "_meta": {}}}', -32700),
+        (b'{"id": 1, "method": "tools/call", "params": {"name": "x", "arguments": {"n": NaN}}}', -32700),
+        (b'{"id": "\\ud800", "method": "tools/list"}', -32700),
+        (b"[]", -32600),
+        (b'{"method": 7}', -32600),
+        (b"{}", -32600),
+        (b'{"method": "x", "id": true}', -32600),
+        (b'{"method": "x", "id": 1.5}', -32600),
+        (b'{"jsonrpc": "2.0", "id": null, "method": "tools/list"}', -32600),
+        (b'{"id": null}', -32600),
+    ],
 )
 def test_a_line_that_is_no_message_is_answered_and_the_next_one_read(home: object, line: bytes, code: int) -> None:
+    """RPC-1: as the server does, with an id that is null because none can be read."""
     with Scripted({"tools/list": Result({})}) as server, host(server.url) as bridged:
         bridged.write(line)
-        assert bridged.read()["error"]["code"] == code
+        answer = bridged.read()
+        assert (answer["id"], answer["error"]["code"]) == (None, code)
         bridged.write(b"")
         bridged.ask("tools/list")
         assert "result" in bridged.read()
+        assert server.methods() == ["tools/list"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"id": 9, "method": 5}',
+        b'{"id": 9, "method": null}',
+        b'{"id": 9, "method": ""}',
+        b'{"id": 9}',
+        b'{"id": 9, "method": "tools/list", "params": []}',
+        b'{"id": 9, "method": "tools/list", "params": null}',
+    ],
+)
+def test_a_wrong_request_with_a_readable_id_is_answered_by_that(home: object, line: bytes) -> None:
+    with Scripted({}) as server, host(server.url) as bridged:
+        bridged.write(line)
+        answer = bridged.read()
+        assert (answer["id"], answer["error"]["code"]) == (9, -32600)
+        assert server.methods() == []
+
+
+def test_a_token_that_cannot_be_had_is_told_to_every_request(home: Path) -> None:
+    """And to no notification: the bridge goes on."""
+    folder = home / "config" / "coatcheck"
+    folder.mkdir(parents=True)
+    with Scripted({"tools/list": Result({})}) as server:
+        (folder / "profiles.toml").write_text(
+            f'[profiles.p]\nurl = "{server.url}"\ntoken_command = ["/nowhere/login"]\n'
+        )
+        with host(server.url) as bridged:
+            for message_id in (1, 2):
+                bridged.ask("notifications/cancelled", None, is_modern=False, requestId=7)
+                bridged.ask("tools/list", message_id)
+                answer = bridged.read()
+                assert (answer["id"], answer["error"]["code"]) == (message_id, -32603)
+                assert "did not run" in answer["error"]["message"]
+            assert bridged.hang_up() == (0, b"")
+
+
+def test_a_host_that_reads_no_more_is_no_traceback(home: object) -> None:
+    with Scripted({"tools/list": Result({})}) as server, host(server.url) as bridged:
+        assert bridged.process.stdout is not None
+        assert bridged.process.stderr is not None
+        assert bridged.process.stdin is not None
+        bridged.process.stdout.close()
+        bridged.ask("tools/list")
+        bridged.process.stdin.close()
+        assert bridged.process.stderr.read() == b""
 
 
 def test_a_body_with_line_breaks_becomes_one_line_and_keeps_its_numbers() -> None:

@@ -16,7 +16,7 @@ from client.errors import (
     TaskFailed,
     UnknownTicket,
 )
-from client.ledger import Ledger
+from client.ledger import UNKNOWN, Ledger
 from client.models import Task
 from client.wire import IDEMPOTENCY
 from tests.support.platform import Platform
@@ -147,7 +147,7 @@ def test_a_wait_without_anyone_to_answer_tells_what_is_asked(coatcheck: Coatchec
     report.cancel()
 
 
-def test_an_unknown_id_is_told_and_forgotten(coatcheck: Coatcheck, ledger: Ledger) -> None:
+def test_an_unknown_id_is_told_and_its_ticket_kept(coatcheck: Coatcheck, ledger: Ledger) -> None:
     ledger.send(coatcheck.server, "brew", "k", None)
     ledger.keep_ticket(coatcheck.server, "k", "gone", "working", None)
     for act in (coatcheck.ticket("gone").status, coatcheck.ticket("gone").cancel, coatcheck.ticket("gone").wait):
@@ -155,7 +155,7 @@ def test_an_unknown_id_is_told_and_forgotten(coatcheck: Coatcheck, ledger: Ledge
             act()
     with pytest.raises(UnknownTicket):
         coatcheck.ticket("gone").answer("q", accept())
-    assert ledger.entries() == []
+    assert [(entry.task_id, entry.status) for entry in ledger.entries()] == [("gone", UNKNOWN)]
 
 
 def test_a_ticket_works_in_another_client_and_without_the_ledger(

@@ -16,7 +16,7 @@ import pytest
 
 from client import ledger as ledger_module
 from client.errors import LedgerBusy, LedgerTooNew, LedgerUnusable
-from client.ledger import SENT, Entry, Ledger, expires_ms
+from client.ledger import SENT, UNKNOWN, Entry, Ledger, expires_ms
 from tests.support.platform import ROOT
 from tests.support.waiting import wait_until
 
@@ -91,7 +91,7 @@ def test_answered_inputs_are_remembered_until_the_ticket_is_forgotten(ledger: Le
     ledger.answered(SERVER, "t", ["a", "b"])
     ledger.answered(SERVER, "t", ["a"])
     assert ledger.answered_keys(SERVER, "t") == {"a", "b"}
-    ledger.lost(SERVER, "t")
+    ledger.forget(SERVER, "k")
     keep(ledger)
     assert ledger.answered_keys(SERVER, "t") == frozenset()
 
@@ -104,6 +104,34 @@ def test_an_expired_ticket_is_not_shown_and_goes_with_the_next_call(ledger: Ledg
     with sqlite3.connect(ledger.path) as connection:
         assert connection.execute("SELECT count(*) FROM calls").fetchone() == (2,)
     connection.close()
+
+
+def test_a_ticket_whose_server_does_not_know_it_is_kept_until_its_time_has_passed(ledger: Ledger) -> None:
+    assert not ledger.unknown(SERVER, "t")
+    now = soon() - HOUR_MS
+    keep(ledger, "lives", "lives", expires=soon())
+    keep(ledger, "for ever", "for ever")
+    keep(ledger, "ended", "ended")
+    keep(ledger, "over", "over", expires=now - 1)
+    ledger.saw(SERVER, "ended", "failed", soon())
+    assert [ledger.unknown(SERVER, each) for each in ("lives", "for ever", "ended", "over")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert {entry.task_id: entry.status for entry in ledger.entries()} == {
+        "lives": UNKNOWN,
+        "for ever": UNKNOWN,
+        "ended": "failed",
+    }
+
+
+def test_a_clock_that_differs_does_not_forget_a_ticket(ledger: Ledger) -> None:
+    keep(ledger, expires=soon() - HOUR_MS - 60_000)
+    ledger.send(SERVER, "brew", "another", None)
+    assert ledger.knows(SERVER, "t")
+    assert "t" in [entry.task_id for entry in ledger.entries()]
 
 
 def test_a_ticket_expires_with_its_task() -> None:

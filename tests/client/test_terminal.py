@@ -53,7 +53,7 @@ def test_a_report_survives_the_death_of_the_process_that_waits_for_it(command: C
         terminal.expect(f"generate_report of coatcheck at {re.escape(entry.server)} asks")
         terminal.expect("300 rows, 9 columns")
         terminal.expect("Approve the outline")
-        terminal.send("y")
+        terminal.send("y" + ENTER)
         fill(terminal, "Comment", "Looks right")
         choose(terminal, "Send this", 0)
         terminal.expect("# Report: sales")
@@ -80,7 +80,7 @@ def test_every_kind_of_field_is_asked_checked_reviewed_and_changed(command: Comm
         terminal.expect("Sizes")
         terminal.send(SPACE + DOWN + DOWN + SPACE + ENTER)
         terminal.expect("Agreed")
-        terminal.send("y")
+        terminal.send("y" + ENTER)
         fill(terminal, "Note", "")
         terminal.expect("green")
         choose(terminal, "Send this", 1)
@@ -118,7 +118,7 @@ def test_a_form_can_be_taken_up_again(command: Command) -> None:
         terminal.send(CTRL_C)
         choose(terminal, "What now", 0)
         terminal.expect("Approve the outline")
-        terminal.send("n")
+        terminal.send("n" + ENTER)
         fill(terminal, "Comment", "")
         choose(terminal, "Send this", 0)
         code, printed = ended(terminal)
@@ -137,7 +137,7 @@ def test_a_question_can_be_left_for_later_and_answered_then(command: Command, le
     assert f"coatcheck answer {entry.task_id}" in printed
     with command.terminal("answer", entry.task_id[:8]) as terminal:
         terminal.expect("Approve the outline")
-        terminal.send("y")
+        terminal.send("y" + ENTER)
         fill(terminal, "Comment", "")
         choose(terminal, "Send this", 0)
         terminal.expect("Answered: approve_outline")
@@ -234,3 +234,28 @@ def test_no_colour_is_used_where_none_is_wanted(command: Command) -> None:
         code, printed = ended(terminal)
     assert code == Exit.COMPLETED
     assert "\x1b" not in printed
+
+
+def test_only_a_word_for_it_says_yes_or_no(command: Command) -> None:
+    with command.terminal("call", "generate_report", "-a", "source=sales") as terminal:
+        terminal.expect("Approve the outline")
+        for typed in ("zzz", "yesterday", "nope"):
+            terminal.send(typed + ENTER)
+            terminal.expect("Type y for yes or n for no")
+            terminal.send("\x7f" * len(typed))
+        terminal.send("YES" + ENTER)
+        fill(terminal, "Comment", "")
+        choose(terminal, "Send this", 0)
+        code, printed = ended(terminal)
+    assert code == Exit.COMPLETED
+    assert "# Report: sales" in printed
+
+
+def test_enter_alone_takes_the_no_that_is_shown(command: Command) -> None:
+    with command.terminal("call", "generate_report", "-a", "source=sales") as terminal:
+        terminal.expect("Approve the outline")
+        terminal.expect("y/N")
+        terminal.send(ENTER)
+        fill(terminal, "Comment", "")
+        choose(terminal, "Send this", 0)
+        assert ended(terminal)[0] == Exit.TOOL_ERROR

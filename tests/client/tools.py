@@ -2,6 +2,7 @@
 
 import time
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -74,3 +75,12 @@ def tell(ctx: Context) -> str:
 def disguise(ctx: Context) -> str:
     """Says what a terminal would obey."""
     return "before\x1b[2J\x1b]0;owned\x07after"
+
+
+@tool(mode="sync")
+def await_file(ctx: Context, path: str) -> str:
+    """Answers its call itself, once there is a file."""
+    while not Path(path).exists():
+        ctx.check_cancelled()
+        time.sleep(0.05)
+    return "at last"

@@ -1,0 +1,63 @@
+"""`coatcheck token` and `coatcheck check` are programs of the server, with help of their own."""
+
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from client.command.exits import Exit
+from client.ledger import Ledger
+from tests.client.command import Command
+from tests.support.platform import ROOT
+
+OPTION = re.compile(r"--[a-z][a-z-]*")
+
+
+@pytest.fixture
+def command(ledger: Ledger) -> Command:
+    """The command, pointed nowhere."""
+    return Command({"COATCHECK_LEDGER": str(ledger.path)})
+
+
+@pytest.mark.parametrize(
+    ("typed", "program"), [(("token", "new"), ("web.tokens", "new")), (("check",), ("web.check",))]
+)
+def test_the_help_shows_every_option_of_the_program(
+    command: Command, typed: tuple[str, ...], program: tuple[str, ...]
+) -> None:
+    ended = command(*typed, "--help")
+    theirs = subprocess.run(
+        [sys.executable, "-m", *program, "--help"], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert ended.code == Exit.COMPLETED
+    assert set(OPTION.findall(theirs.stdout)) <= set(OPTION.findall(ended.out))
+    assert len(set(OPTION.findall(theirs.stdout))) > 1
+
+
+def test_every_option_reaches_the_program(command: Command) -> None:
+    ended = command.process(
+        "token", "new", "--tenant", "acme", "--scope", "a", "--scope", "b", "--days", "0.5", "--", "-ann"
+    )
+    assert ended.code == Exit.COMPLETED
+    (entry,) = tomllib.loads(ended.out)["token"]
+    assert (entry["tenant"], entry["principal"], entry["scopes"]) == ("acme", "-ann", ["a", "b"])
+    assert "expires" in entry
+    assert "coatcheck_" in ended.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("new",),
+        ("new", "ann", "--days", "nan"),
+        ("new", "ann", "--days", "1e9"),
+        ("new", "ann", "--days", "-1"),
+        ("old",),
+    ],
+)
+def test_what_the_program_could_not_use_is_told(command: Command, arguments: tuple[str, ...]) -> None:
+    ended = command.process("token", *arguments)
+    assert (ended.code, ended.out) == (Exit.USAGE, "")
+    assert ended.err
