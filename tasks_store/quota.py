@@ -29,18 +29,17 @@ class Quota:
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
 
-    def take(self, name: str, per_s: float, nonce: str = "") -> int:
+    def take(self, name: str, per_s: float, at_once: int, nonce: str = "") -> int:
         """One was taken from the bucket of this name, and 0 returned; or else after how many ms there will be one.
 
-        The bucket refills at this rate and holds two seconds of it, but one at least. `nonce` is given to send the same
-        taking again.
+        The bucket refills at this rate and holds so many at once. `nonce` is given to send the same taking again.
         """
         code, *rest = self._sender.send(
             script("take"),
             {"bucket": keys.bucket_key(name)},
             nonce=nonce or secrets.token_hex(8),
             every=f"{1000 / per_s:.6f}",
-            burst=max(1, round(2 * per_s)),
+            burst=at_once,
         )
         return 0 if code == b"TAKEN" else int(rest[0])
 

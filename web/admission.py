@@ -8,7 +8,7 @@ from web.auth import Caller, Challenger, authenticator, metadata, metadata_url
 from web.auth.scopes import Scopes, all_scopes
 from web.call import Call
 from web.connections import Connections
-from web.errors import Unauthenticated
+from web.errors import LimitReached, Unauthenticated
 from web.limits import Limits, address_of
 from web.settings import Settings
 from workers.tool import Catalogue
@@ -52,8 +52,12 @@ class Admission:
         """
         try:
             return self._authenticate(request.headers.get("Authorization"))
-        except Unauthenticated:
-            self.limits.check_failure(address_of(request.environ, self._settings.limits.trusted_proxies))
+        except Unauthenticated as fault:
+            try:
+                self.limits.check_failure(address_of(request.environ, self._settings.limits.trusted_proxies))
+            except LimitReached as limit:
+                limit.headers = {**limit.headers, **fault.headers}  # how to do better is no secret
+                raise
             raise
 
     def admit(self, call: Call) -> None:

@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from flask import Request
+from gunicorn.http.errors import ParseException
 
-from web.errors import BodyTooLarge, BodyTooSlow
+from web.errors import BodyTooLarge, BodyTooSlow, MalformedBody
+from web.server.arrival import TOO_LARGE
 
 SOCKET: Final = "gunicorn.socket"
 """Where gunicorn leaves the connection in the WSGI environment."""
@@ -38,9 +40,10 @@ class BodyReader:
         Raises:
             BodyTooLarge: it says so itself, or more came than is allowed; the rest is not read.
             BodyTooSlow: it was cut off, by the client or for its slowness.
+            MalformedBody: its chunks are none; no other request can follow on its connection.
         """
         length = request.content_length
-        if length is not None and length > self._max_bytes:
+        if request.environ.get(TOO_LARGE) or (length is not None and length > self._max_bytes):
             raise self._too_large()
         body = self._read(request.environ, self._max_bytes + 1 if length is None else length)
         if len(body) > self._max_bytes:
@@ -59,6 +62,9 @@ class BodyReader:
                 body: bytes = environ["wsgi.input"].read(most)
         except OSError as fault:
             raise BodyTooSlow("The body did not arrive whole in time") from fault
+        except ParseException as fault:
+            # gunicorn reads chunks as the body is read, and says so then.
+            raise MalformedBody("The chunks of the body, or its trailers, are malformed") from fault
         return body
 
     @contextmanager

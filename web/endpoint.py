@@ -20,6 +20,7 @@ from web.guards import EVENT_STREAM, JSON, Acceptable, Doorkeeper, acceptable, c
 from web.handover import HandedOver
 from web.headers import sent_with
 from web.json_reader import read_json
+from web.metrics import SERVED
 from web.observed import observed
 from web.outlet import can_take
 from web.stream import Opening
@@ -40,6 +41,10 @@ PREFLIGHT = {
     "Access-Control-Max-Age": "600",
     "Vary": "Origin, Access-Control-Request-Headers",
 }
+
+
+EXPOSED = "Retry-After, WWW-Authenticate"
+"""What a page may read besides the usual: when to try again, and how to prove itself."""
 
 
 class Whole(Response):
@@ -83,6 +88,8 @@ def endpoint(
             return _response(dispatch.refused(fault), Acceptable(json=True, event_stream=False))
         header = sent_with(request.environ)
         era = next((other for other in others if other.takes(body, header)), dispatch)
+        if (method := _served_method(body, era)) is not None:
+            request.environ[SERVED] = method
         reply = observed(body, lambda: era.answer(body, caller, header))
         if isinstance(reply, Answer):
             return _response(reply, forms)
@@ -105,9 +112,16 @@ def endpoint(
         """A page that may call this server may also read its answers."""
         if (origin := doorkeeper.may_preflight(request)) is not None and "Origin" not in response.vary:
             response.headers["Access-Control-Allow-Origin"] = origin
+            response.headers["Access-Control-Expose-Headers"] = EXPOSED
             response.vary.add("Origin")
 
     return serve
+
+
+def _served_method(body: object, era: Era) -> str | None:
+    """The method that the message names, if the era serves it: no other name may become a label of a metric."""
+    method = body.get("method") if isinstance(body, dict) else None
+    return method if isinstance(method, str) and method in era.methods else None
 
 
 def _response(answer: Answer, forms: Acceptable) -> Response:

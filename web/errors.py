@@ -1,12 +1,12 @@
 """What a client is told when something cannot be done, and the one table that says how."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from tasks_store import CallConflict, StoreRefused, StoreUnavailable, TaskNotFound
+from tasks_store import CallConflict, StoreRefused, StoreUnavailable, TaskNotFound, WriteUnconfirmed
 from workers.errors import BrokerUnavailable
 
 PARSE_ERROR: Final = -32700
@@ -129,6 +129,10 @@ class UnsupportedMediaType(WebError):
     """The body is not declared to be JSON."""
 
 
+class MalformedBody(WebError):
+    """Where the body ends cannot be told: its chunks or trailers break HTTP's rules."""
+
+
 class BodyTooLarge(WebError):
     """The body is larger than the limit."""
 
@@ -151,6 +155,9 @@ class CannotStream(WebError):
 
 class InvalidSettings(WebError):
     """The environment does not say how to run; every fault names its variable."""
+
+    variables: Collection[str] = ()
+    """Those at fault, where it is known."""
 
 
 class Row(NamedTuple):
@@ -181,6 +188,7 @@ TABLE: Final[Mapping[type[Exception], Row]] = {
     InsufficientScope: Row(NOT_ALLOWED, 403),
     MethodNotAllowed: Row(INVALID_REQUEST, 405),
     NotAcceptable: Row(INVALID_REQUEST, 406),
+    MalformedBody: Row(INVALID_REQUEST, 400),
     BodyTooSlow: Row(INVALID_REQUEST, 408),
     BodyTooLarge: Row(INVALID_REQUEST, 413),
     UnsupportedMediaType: Row(INVALID_REQUEST, 415),
@@ -190,6 +198,7 @@ TABLE: Final[Mapping[type[Exception], Row]] = {
     TooManyWaiting: Row(INTERNAL_ERROR, 503, retry_after_s=AWAY_S),
     TooManyStreams: Row(INTERNAL_ERROR, 503, retry_after_s=AWAY_S),
     StoreUnavailable: Row(INTERNAL_ERROR, 503, "The task store does not answer", AWAY_S),
+    WriteUnconfirmed: Row(INTERNAL_ERROR, 503, "The task store does not confirm that writes are on disk", AWAY_S),
     StoreRefused: Row(INTERNAL_ERROR, 503, "The task store takes no writes now", AWAY_S),
     BrokerUnavailable: Row(INTERNAL_ERROR, 503, "The message broker does not answer", AWAY_S),
 }

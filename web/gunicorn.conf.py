@@ -5,8 +5,10 @@ import resource
 import signal
 import sys
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
+from gunicorn.errors import HaltServer
 from gunicorn.glogging import Logger
 
 from web.auth.settings import LOOPBACK_HOSTS
@@ -67,6 +69,15 @@ control_socket_disable = True
 
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
 """The heartbeat file must not wait for a disk."""
+
+
+def end_in_words(kind: type[BaseException], fault: BaseException, trace: TracebackType | None) -> None:
+    """No traceback hides why a process could not start: gunicorn halts again for the second that could not."""
+    if not isinstance(fault, HaltServer):
+        sys.__excepthook__(kind, fault, trace)
+
+
+sys.excepthook = end_in_words
 
 
 def on_starting(server: Any) -> None:

@@ -68,6 +68,11 @@ class Outlet:
         return not self._unsent
 
     @property
+    def held_bytes(self) -> int:
+        """What the system has not taken, and is kept here meanwhile."""
+        return len(self._unsent)
+
+    @property
     def is_stuck(self) -> bool:
         """The client has not taken in time what was written."""
         return bool(self._unsent) and time.monotonic() - self.written_at > TAKE_S

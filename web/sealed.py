@@ -1,12 +1,14 @@
 """`requestState`: what the front door has to know again when a client comes back with its answers."""
 
+import base64
 import hashlib
+import hmac
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from itsdangerous import BadData, URLSafeTimedSerializer
+from cryptography.fernet import Fernet, InvalidToken
 
 from tasks_store import Owner
 from web.errors import InvalidParams
@@ -54,8 +56,9 @@ class Sealer:
         self._lifetime_s = lifetime_s
 
     def seal(self, binding: Binding, state: State) -> str:
-        """The state as the client carries it: readable, so nothing secret may stand in it, but not changeable."""
-        return self._serializer(binding).dumps([state.task_id, state.answers, state.round])
+        """The state as the client carries it: neither readable, for it may hold a person's answers, nor changeable."""
+        text = json.dumps([state.task_id, state.answers, state.round])
+        return self._fernet(binding).encrypt(text.encode()).decode("ascii")
 
     def open(self, binding: Binding, sealed: str) -> State:
         """The state that was sealed for this call.
@@ -64,11 +67,15 @@ class Sealer:
             InvalidParams: altered, too old, or sealed for another owner, tool or other arguments.
         """
         try:
-            task_id, answers, round_ = self._serializer(binding).loads(sealed, max_age=self._lifetime_s)
-        except BadData as fault:
+            octets = sealed.encode("ascii")
+            if base64.urlsafe_b64encode(base64.urlsafe_b64decode(octets)) != octets:
+                raise InvalidToken  # base64 has several spellings of one text, and this is none that was sealed
+            task_id, answers, round_ = json.loads(self._fernet(binding).decrypt(octets, ttl=self._lifetime_s))
+        except (InvalidToken, ValueError) as fault:
             raise InvalidParams("requestState is not, or no longer, valid for this call; call without it") from fault
         return State(task_id, answers, round_)
 
-    def _serializer(self, binding: Binding) -> URLSafeTimedSerializer:
-        signer = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
-        return URLSafeTimedSerializer(self._secret(), salt=binding.salt, signer_kwargs=signer)
+    def _fernet(self, binding: Binding) -> Fernet:
+        """AES and HMAC, with a key that this deployment has for this call alone."""
+        key = hmac.digest(self._secret(), binding.salt.encode(), "sha256")
+        return Fernet(base64.urlsafe_b64encode(key))

@@ -28,9 +28,9 @@ class Stream(ABC):
         return self._caller.owner
 
     @property
-    def has_expired(self) -> bool:
-        """What the client proved itself with counts no more. Source: basic/authorization, "Token Handling"."""
-        return self._caller.expires_s is not None and self._caller.expires_s <= time.time()
+    def is_still_allowed(self) -> bool:
+        """What the client proved itself with still counts. Source: basic/authorization, "Token Handling"."""
+        return self._caller.counts
 
     @property
     def is_over(self) -> bool:
@@ -52,7 +52,7 @@ class Stream(ABC):
     def advance(self) -> None:
         """As much has been told as the client takes."""
         self.outlet.flush()
-        if self.has_expired:
+        if not self.is_still_allowed:
             self.end()
 
     def keep_alive(self) -> None:

@@ -25,10 +25,13 @@ from web.stream import Opening, Stream
 logger = logging.getLogger(__name__)
 
 LOOK_S: Final = 1.0
-"""The pause between two looks at every stream: whether it expired, is stuck, or was silent for long."""
+"""The pause between two looks at every stream: whether its caller is still allowed, or it is stuck or silent."""
 
 AWAY_S: Final = 1.0
 """The pause before the store is asked again after it did not answer."""
+
+MOST_HELD: Final = 64 * 1024 * 1024
+"""Bytes that all slow readers together may keep this process from letting go of."""
 
 END_S: Final = 5.0
 """How long a process that ends waits for clients to take the end of their streams."""
@@ -46,6 +49,7 @@ class Streams:
         self._server_info = server_info
         self._followed = Followed(feed, self._heard)
         self._streams: set[Stream] = set()
+        self._held = 0
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -184,28 +188,34 @@ class Streams:
             if stream.outlet.is_stuck:
                 logger.info("a stream was cut, because its reader is too slow")
                 self._drop(stream)
-            elif stream.has_expired or self._is_ending:
+            elif self._is_ending or not stream.is_still_allowed:
                 self._do(stream, stream.end)
             else:
                 self._do(stream, stream.keep_alive)
 
     def _do(self, stream: Stream, act: Callable[[], None]) -> None:
         """The stream acted, and is gone if it has ended or its client has left."""
+        before = stream.outlet.held_bytes
+        has_left = False
         try:
             act()
         except OSError:
-            self._drop(stream)
-            return
-        if stream.is_over:
+            has_left = True
+        self._held += stream.outlet.held_bytes - before
+        if has_left or stream.is_over:
             self._drop(stream)
             return
         wanted = selectors.EVENT_READ if stream.outlet.is_empty else selectors.EVENT_READ | selectors.EVENT_WRITE
         if self._selector.get_key(stream.outlet).events != wanted:
             self._selector.modify(stream.outlet, wanted, stream)
+        while self._held > MOST_HELD:
+            logger.info("a stream was cut, because slow readers hold back too much")
+            self._drop(max(self._streams, key=lambda one: one.outlet.held_bytes))
 
     def _drop(self, stream: Stream) -> None:
         """Nothing is left of the stream."""
         self._streams.discard(stream)
+        self._held -= stream.outlet.held_bytes
         self._followed.remove(stream)
         self._selector.unregister(stream.outlet)
         stream.outlet.close()

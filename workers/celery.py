@@ -5,6 +5,7 @@ Celery finds the application here by name. This is where a worker reads the envi
 
 import logging
 import sys
+import traceback
 from typing import Any
 
 from celery import signals
@@ -15,6 +16,7 @@ from workers.catalogue import load_catalogue
 from workers.celery_app import create_celery
 from workers.celery_tasks import register
 from workers.drain import Drain, SigtermHeeded
+from workers.errors import ToolModuleError, WorkersError
 from workers.exposed.cluster import Cluster
 from workers.exposed.handover import Handover
 from workers.exposed.watcher import Watcher
@@ -41,7 +43,12 @@ except EnvValidationError as fault:
     sys.exit(f"coatcheck cannot start:\n{fault_lines(fault)}")
 arm(store_settings.faults)
 
-catalogue = load_catalogue(settings)
+try:
+    catalogue = load_catalogue(settings)
+except WorkersError as fault:
+    if isinstance(fault, ToolModuleError) and fault.__cause__ is not None:
+        traceback.print_exception(fault.__cause__)  # where in the author's module it went wrong
+    sys.exit(f"coatcheck cannot start:\n{fault}")
 app = create_celery(settings, store_settings)
 store = TaskStore(store_settings, Patience.WORKER)
 drain = Drain(settings.shutdown_grace_ms / 1000)

@@ -5,9 +5,7 @@ Source: client/elicitation, "Requested Schema".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any, Final
 
 from pydantic import BaseModel, TypeAdapter
@@ -15,6 +13,7 @@ from pydantic.errors import PydanticUserError
 
 from workers.errors import InvalidRequest
 from workers.json_schema import InvalidSchema, compile_schema, faults_of
+from workers.secret_words import description_sounds_secret, label_sounds_secret, message_asks_for_secret
 
 _DESCRIBING = frozenset({"type", "title", "description", "default"})
 
@@ -38,37 +37,6 @@ _HINTS: Final = {
     "uniqueItems": "ask for a list, not a set",
     "enumNames": "use oneOf with const and title",
 }
-
-_SECRET_WORDS = frozenset({"password", "passwd", "passphrase", "passcode", "pwd", "apikey", "cvv", "cvc"})
-"""Words that mean a secret wherever they stand in a name."""
-
-_SECRET_LAST_WORDS = frozenset({"secret", "secrets", "token", "credential", "credentials", "pin"})
-"""Words that mean a secret when the name ends in them: `access_token`, not `token_budget`."""
-
-_SECRET_PHRASES: Final = (
-    ("api", "key"),
-    ("access", "key"),
-    ("private", "key"),
-    ("secret", "key"),
-    ("encryption", "key"),
-    ("credit", "card"),
-    ("debit", "card"),
-    ("card", "number"),
-    ("security", "code"),
-    ("pin", "code"),
-    ("pin", "number"),
-    ("seed", "phrase"),
-    ("recovery", "phrase"),
-    ("secret", "value"),
-    ("token", "value"),
-)
-
-_ABOUT_A_SECRET = frozenset(
-    {"age", "brand", "budget", "count", "days", "expiry", "id", "length", "limit", "name", "policy", "type", "usage"}
-)
-"""A name that ends in one of these asks for something about a secret, not for the secret."""
-
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def form_schema(schema: object) -> dict[str, Any]:
@@ -100,6 +68,15 @@ def form_schema(schema: object) -> dict[str, Any]:
     if required := [name for name in required if name not in optional]:
         form["required"] = required
     return form
+
+
+def refuse_secret_message(message: str, form: Mapping[str, Any]) -> None:
+    """The message does not ask for a secret that a field of the form could take. Raises InvalidRequest.
+
+    Source: client/elicitation, "User Interaction Model".
+    """
+    if any(map(_takes_text, form["properties"].values())) and message_asks_for_secret(message):
+        raise InvalidRequest("message: a form must not ask for what looks like a secret; use ElicitURL")
 
 
 def _full_schema(schema: object) -> Mapping[str, Any]:
@@ -150,7 +127,7 @@ def _property(name: str, fragment: Mapping[str, Any], definitions: Mapping[str, 
         raise InvalidRequest(f"{name}: a form cannot say {keyword} of a {kind}{hint}")
     if prop.get("format", "date") not in _FORMATS:
         raise InvalidRequest(f"{name}: the format of a form's string is one of {', '.join(_FORMATS)}")
-    if kind in ("string", "number", "integer") and not {"enum", "oneOf"} & prop.keys():
+    if _takes_text(prop):
         _refuse_secret(name, prop)
     _check_consistent(name, prop)
     return prop, is_optional
@@ -219,22 +196,20 @@ def _check_consistent(name: str, prop: Mapping[str, Any]) -> None:
         raise InvalidRequest(f"{name}: {'; '.join(faults)}")
 
 
+def _takes_text(prop: Mapping[str, Any]) -> bool:
+    """Whatever a person types goes into the field: no choice, no date."""
+    is_chosen = not {"enum", "oneOf"}.isdisjoint(prop)
+    is_date = prop.get("format") in ("date", "date-time")
+    return prop["type"] in ("string", "number", "integer") and not is_chosen and not is_date
+
+
 def _refuse_secret(name: str, prop: Mapping[str, Any]) -> None:
     """Secrets must not pass through the client.
 
     Source: client/elicitation, "User Interaction Model": servers must not use forms for them.
     """
-    if prop.get("format") in ("date", "date-time"):
-        return
-    for label in (name, str(prop.get("title", ""))):
-        if _sounds_secret(label):
-            raise InvalidRequest(f"{name}: a form must not ask for what looks like a secret ({label}); use ElicitURL")
-
-
-def _sounds_secret(label: str) -> bool:
-    words = [word.lower() for word in _WORD.findall(label)]
-    if not words or words[-1] in _ABOUT_A_SECRET:
-        return False
-    if words[-1] in _SECRET_LAST_WORDS or not _SECRET_WORDS.isdisjoint(words):
-        return True
-    return any(pair in _SECRET_PHRASES for pair in pairwise(words))
+    said = next((label for label in (name, str(prop.get("title", ""))) if label_sounds_secret(label)), "")
+    if not said and description_sounds_secret(description := str(prop.get("description", ""))):
+        said = description
+    if said:
+        raise InvalidRequest(f"{name}: a form must not ask for what looks like a secret ({said}); use ElicitURL")

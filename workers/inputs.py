@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, Literal
 from urllib.parse import urlsplit
 
 from workers.errors import InvalidAnswer, InvalidRequest, UnsendableValue
-from workers.forms import form_schema
+from workers.forms import form_schema, refuse_secret_message
 from workers.json_schema import compiled, faults_of, type_name
 from workers.jsonable import MAX_INTEGER, jsonable
 from workers.sampling import blocks_of, message_faults
@@ -97,7 +97,9 @@ class Elicit(InputRequest):
         """The schema was converted and is one that a form may have."""
         super().__post_init__()
         _check_message(self.message)
-        object.__setattr__(self, "_requested_schema", form_schema(self.schema))
+        form = form_schema(self.schema)
+        refuse_secret_message(self.message, form)
+        object.__setattr__(self, "_requested_schema", form)
 
     def _params(self) -> dict[str, Any]:
         """Source: client/elicitation, "Form Mode Elicitation Requests"."""

@@ -23,32 +23,32 @@ def made(store: TaskStore, owner: Owner = ANN) -> str:
 
 
 def test_a_bucket_gives_its_burst_and_then_says_when_there_is_more(store: TaskStore) -> None:
-    assert store.quota.take("b", 0.5) == 0
-    wait_ms = store.quota.take("b", 0.5)
+    assert store.quota.take("b", 0.5, 1) == 0
+    wait_ms = store.quota.take("b", 0.5, 1)
     assert 1_000 < wait_ms <= 2_000
-    assert store.quota.take("another", 0.5) == 0
+    assert store.quota.take("another", 0.5, 1) == 0
 
 
 def test_a_bucket_refills_with_time(store: TaskStore, raw: Redis) -> None:
-    while store.quota.take("b", 0.01) == 0:
+    while store.quota.take("b", 0.01, 1) == 0:
         pass
     raw.hincrbyfloat(bucket_key("b"), "full_at", -100_000)  # a hundred seconds go by
-    assert store.quota.take("b", 0.01) == 0
-    assert store.quota.take("b", 0.01) > 0
+    assert store.quota.take("b", 0.01, 1) == 0
+    assert store.quota.take("b", 0.01, 1) > 0
 
 
 def test_many_at_once_never_get_more_than_there_is(redis_url: str, store: TaskStore) -> None:
     """As many processes would: each over its own connections."""
     stores = [TaskStore(StoreSettings(redis_url=redis_url), Patience.DOOR) for _ in range(4)]
     with ThreadPoolExecutor(8) as pool:
-        waits = list(pool.map(lambda n: stores[n % 4].quota.take("b", 5), range(60)))
+        waits = list(pool.map(lambda n: stores[n % 4].quota.take("b", 5, 10), range(60)))
     for one in stores:
         one.close()
     assert 10 <= waits.count(0) <= 12  # two seconds of it at once, and what came in meanwhile
 
 
 def test_a_bucket_that_is_full_again_is_gone(store: TaskStore, raw: Redis) -> None:
-    store.quota.take("b", 0.5)
+    store.quota.take("b", 0.5, 1)
     assert 0 < raw.pttl(bucket_key("b")) <= 2_000
 
 

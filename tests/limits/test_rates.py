@@ -16,7 +16,7 @@ PER_S = 0.02
 
 def rate(store: TaskStore, per_s: float = PER_S, processes: int = 2) -> Rate:
     """The rate as one of the processes has it."""
-    return Rate("tests", per_s, processes, lambda: store.quota, "Too many")
+    return Rate("tests", per_s, 2 * per_s, processes, lambda: store.quota, "Too many")
 
 
 def given(rate: Rate, name: str = "ann", tries: int = 200) -> int:
@@ -44,6 +44,16 @@ def test_all_processes_together_give_the_burst_and_no_more(store: TaskStore) -> 
 def test_one_process_alone_gives_most_of_it(store: TaskStore) -> None:
     """A client that keeps to one connection is served by one process."""
     assert 15 <= given(rate(store, 10)) <= 17
+
+
+def test_a_slow_rate_gives_its_whole_burst_at_once(store: TaskStore) -> None:
+    """By all processes together, if they have shares; by any one of them, if they have none."""
+    shared = [Rate("shared", PER_S, 100, 2, lambda: store.quota, "Too many") for _ in range(2)]
+    assert sum(map(given, shared)) == 100
+    for name, count in (("ann", 100), ("bob", 100)):
+        alone = Rate("alone", PER_S, 100, 0, lambda: store.quota, "Too many")
+        assert given(alone, name) == count
+    assert given(Rate("alone", PER_S, 100, 0, lambda: store.quota, "Too many")) == 0
 
 
 def test_the_first_is_always_given(store: TaskStore) -> None:

@@ -76,6 +76,56 @@ def test_what_will_be_refused_is_not_waited_for(octets: bytes) -> None:
     assert arrival.is_whole
 
 
+def test_chunks_that_announce_more_than_is_taken_are_known_as_such() -> None:
+    """HTTP-5: a thread that read on would wait for the rest."""
+    for sent in (b"65\r\n", b"60\r\n" + b"x" * 96 + b"\r\n5\r\n", b"1\r\nx\r\n" * 101):
+        arrival = Arrival(100)
+        arrival.add(CHUNKED + sent)
+        assert (arrival.is_whole, arrival.is_too_large) == (True, True)
+
+
+def test_small_chunks_may_take_more_than_they_carry_and_not_without_end() -> None:
+    """HTTP-5."""
+    small = b"1;" + b"x" * 500 + b"\r\n \r\n"
+    arrival = Arrival(1_000)
+    arrival.add(CHUNKED + small * 10)
+    assert not arrival.is_whole
+    arrival.add(small * 150)
+    assert (arrival.is_whole, arrival.is_too_large) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        b"zz\r\n", b"-1\r\n", b"\r\n", b"5\nhello\n0\n\n", b"3\r\nabcde\r\n", b"3\r\nabc\n0\r\n", b"f" * 16 + b"\r\n",
+        b"1;" + b"x" * 9_000,
+    ],
+)  # fmt: skip
+def test_chunks_that_are_none_are_malformed_and_not_waited_for(octets: bytes) -> None:
+    """HTTP-1: gunicorn would wait for the end of some of them."""
+    arrival = Arrival(100)
+    arrival.add(CHUNKED + octets)
+    assert (arrival.is_whole, arrival.is_malformed) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        b"Transfer-Encoding: gzip, chunked", b"Transfer-Encoding: xchunked", b"Transfer-Encoding: chunked;x=y",
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked", b"Content-Length: 5\r\nContent-Length: 6",
+    ],
+)  # fmt: skip
+def test_a_body_of_doubtful_length_is_not_waited_for(framing: bytes) -> None:
+    """HTTP-1."""
+    assert arrived(LINE + framing + b"\r\n\r\n").is_whole
+
+
+def test_headers_that_only_begin_like_those_of_the_length_are_others() -> None:
+    head = LINE + b"Content-Length-Hint: 1\r\nContent-Length: 00000000000000000000003\r\n\r\n"
+    assert not arrived(head + b"ab").is_whole
+    assert arrived(head + b"abc").is_whole
+
+
 def test_an_expectation_is_met_once_and_does_not_reach_the_server_twice() -> None:
     head = LINE + b"Expect: 100-continue\r\nContent-Length: 3\r\n\r\n"
     arrival = arrived(head)

@@ -433,14 +433,14 @@ def _(store: TaskStore, raw: Raw) -> Call:
 
 @scenario("take", "TAKEN")
 def _(store: TaskStore, raw: Raw) -> Call:
-    return lambda: store.quota.take("bucket", 1, "nonce")
+    return lambda: store.quota.take("bucket", 1, 2, "nonce")
 
 
 @scenario("take", "WAIT")
 def _(store: TaskStore, raw: Raw) -> Call:
     for _ in range(2):
-        store.quota.take("bucket", 0.001)
-    return lambda: store.quota.take("bucket", 0.001)
+        store.quota.take("bucket", 0.001, 1)
+    return lambda: store.quota.take("bucket", 0.001, 1)
 
 
 @scenario("admit", "ADMITTED")

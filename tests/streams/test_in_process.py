@@ -1,9 +1,10 @@
 """Streams without a server around them: what would take too long to wait for with one."""
 
+import select
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -73,6 +74,29 @@ def test_a_reader_who_takes_nothing_is_cut(store: TaskStore, streams: Streams, m
         assert not is_free(streams)
         wait_until(lambda: is_free(streams), 10.0, "the end of the stream")
         assert b'"result"' not in all_of(client)
+
+
+@pytest.mark.parametrize("seats", [Seats(10, 0)], ids=["room for ten"])
+def test_slow_readers_together_hold_back_so_much_at_most(
+    store: TaskStore, streams: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SUB-3: whoever holds back most is cut; the others stay."""
+    monkeypatch.setattr("web.streams.MOST_HELD", 10_000_000)
+    work = Work(store)
+    task_id = work.new()
+    work.run(task_id)
+    with ExitStack() as all_of_them:
+        clients = [all_of_them.enter_context(opened(streams, task_id)) for _ in range(10)]
+        work.report(task_id, "x" * 4_000_000)
+        wait_until(lambda: sum(has_been_cut(client) for client in clients) == 8, 10.0, "the end of eight streams")
+        assert is_free(streams)
+
+
+def has_been_cut(client: socket.socket) -> bool:
+    """The other end of the connection is closed; nothing is read from it."""
+    poll = select.poll()
+    poll.register(client, select.POLLHUP)
+    return any(mask & select.POLLHUP for _, mask in poll.poll(0))
 
 
 def test_a_stream_ends_when_what_proves_its_caller_expires(store: TaskStore, streams: Streams) -> None:

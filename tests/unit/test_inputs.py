@@ -161,6 +161,9 @@ def test_what_is_not_a_form_at_all_is_refused(schema: object) -> None:
     [
         "password", "new_password", "passwordAgain", "Passphrase", "apiKey", "API_KEY", "APIKey", "access_token",
         "token", "client_secret", "secret", "privateKey", "credit_card", "card-number", "CVV", "cvc", "pin", "PIN code",
+        "pw", "db_pw", "passcode", "otp", "one-time code", "oneTimePassword", "ssn", "Token of the payment provider",
+        "PIN for your card", "API token (from your settings)", "Mot de passe", "motDePasse", "Passwort", "Kennwort",
+        "Contraseña", "contraseña_nueva", "Privater Schlüssel", "Clé privée",
     ],
 )  # fmt: skip
 def test_a_form_that_asks_for_a_secret_is_refused(name: str) -> None:
@@ -174,11 +177,64 @@ def test_a_form_that_asks_for_a_secret_is_refused(name: str) -> None:
     "name",
     [
         "tokens_used", "max_tokens", "token_budget", "keyboard", "key", "secretary", "pinned", "opinion", "shipping",
-        "password_length", "card_type", "username", "email", "business_card", "secret_name",
+        "password_length", "card_type", "username", "email", "business_card", "secret_name", "compass", "spin",
+        "bypass", "passport", "Length of the password", "Tokens used", "Opinion on the token budget", "tokenizer",
     ],
 )  # fmt: skip
 def test_a_form_that_only_sounds_like_a_secret_is_sent(name: str) -> None:
     assert name in wire_of({name: str})["properties"]
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "The password of your account.", "Which account? And your API key for it.", "Ihr Passwort", "Su contraseña",
+        "Votre mot de passe", "The one-time code that we sent", "Your PIN", "Your token, from the settings",
+    ],
+)  # fmt: skip
+def test_a_description_that_asks_for_a_secret_is_refused(description: str) -> None:
+    with pytest.raises(InvalidRequest, match="ElicitURL"):
+        Elicit("Well?", {"value": Annotated[str, Field(description=description)]})
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Not your password.", "The user whose password expired", "How many tokens it may use", "Which page to pin",
+        "The password policy to apply", "Where the compass points",
+    ],
+)  # fmt: skip
+def test_a_description_that_only_speaks_of_one_is_sent(description: str) -> None:
+    described = Annotated[str, Field(description=description)]
+    assert wire_of({"value": described})["properties"]["value"]["description"] == description
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Please enter your password", "Give me your API key, please.", "What is your password?", "Type your PIN.",
+        "Hello! We need your credit card number.", "Enter your username and password", "Password?", "Your password:",
+        "Bitte Passwort eingeben", "Bitte geben Sie Ihr Kennwort ein", "Saisissez votre mot de passe",
+        "Introduzca su contraseña", "Paste your access token",
+    ],
+)  # fmt: skip
+def test_a_message_that_asks_for_a_secret_is_refused_where_a_field_could_take_it(message: str) -> None:
+    with pytest.raises(InvalidRequest, match="ElicitURL"):
+        Elicit(message, {"value": str})
+    assert Elicit(message, {"value": bool}).message == message
+    assert ElicitURL(message, "https://pay.example/x").message == message
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Never enter your password in a form. Who are you?", "Type RESET to reset the password of ann",
+        "Whose password is to be reset?", "Tell me whether the password was changed", "How many tokens may it use?",
+        "Which way does the compass point?", "Enter the token budget",
+    ],
+)  # fmt: skip
+def test_a_message_that_only_speaks_of_one_is_sent(message: str) -> None:
+    assert Elicit(message, {"value": str}).message == message
 
 
 def test_a_yes_or_no_about_a_secret_is_not_a_secret() -> None:

@@ -1,5 +1,8 @@
 """The state that a client carries between two rounds of a call."""
 
+import base64
+import zlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,6 +74,25 @@ def test_any_text_is_refused_and_nothing_else_is_raised(sealed: str) -> None:
     """MRTR-2."""
     with pytest.raises(InvalidParams):
         sealer().open(CALL, sealed)
+
+
+def test_what_a_person_answered_cannot_be_read() -> None:
+    """MRTR-2: nor what the call was about; whoever carries or logs the state learns when it was made."""
+    state = State(answers={"who": {"action": "accept", "content": {"name": "Rumpelstilzchen"}}}, round="who age")
+    sealed = sealer().seal(CALL, state)
+    raw = base64.urlsafe_b64decode(sealed)
+    for packed in (raw, *(inflated(raw[at:]) for at in range(len(raw)))):
+        assert b"Rumpel" not in packed
+        assert b"accept" not in packed
+    assert sealer().seal(CALL, state) != sealed
+
+
+def inflated(octets: bytes) -> bytes:
+    """What was compressed, if it was."""
+    try:
+        return zlib.decompress(octets)
+    except zlib.error:
+        return b""
 
 
 def test_rounds_have_different_states() -> None:

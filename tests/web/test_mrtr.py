@@ -37,6 +37,7 @@ CAPITAL = {
 ROOTS: Json = {"method": "roots/list", "params": {}}
 
 ANN = {"action": "accept", "content": {"name": "Ann"}}
+SMALL = {"action": "accept", "content": {"size": "small"}}
 PARIS = {"role": "assistant", "content": {"type": "text", "text": "Paris"}, "model": "m"}
 
 
@@ -165,18 +166,28 @@ def test_every_changed_character_of_a_state_is_noticed(plain: Client) -> None:
     for n in range(0, len(state), 7):
         changed = state[:n] + ("A" if state[n] != "A" else "B") + state[n + 1 :]
         refused = again(plain, tool, changed, {"confirm": {"action": "decline"}})
-        # The last character of base64 may hold bits that mean nothing.
-        assert refused.status == 400 or n == len(state) - 1
+        assert refused.status == 400
     assert again(plain, tool, state, {"confirm": {"action": "decline"}}).status == 200
 
 
 def test_nothing_secret_stands_in_a_state(plain: Client) -> None:
-    """MRTR-2: it can be read, and has neither the arguments nor the owner in it."""
+    """MRTR-2: it has neither the arguments nor the owner in it."""
     state = plain.call("confirm_delete", {"filename": "salaries.csv"}).result["requestState"]
-    payload = state.split(".")[0]
-    read = base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)).decode()
-    assert "salaries" not in read
-    assert "anonymous" not in read
+    read = base64.urlsafe_b64decode(state)
+    assert b"salaries" not in read
+    assert b"anonymous" not in read
+
+
+def test_what_was_answered_in_one_round_cannot_be_read_in_the_state_of_the_next(client: Client) -> None:
+    """MRTR-2: answers of a person ride in it while a tool asks before there is a task."""
+    state = client.call("order", {"item": "tea"}).result["requestState"]
+    buyer = {"action": "accept", "content": {"name": "Rumpelstilzchen"}}
+    second = again(client, "order", state, {"buyer": buyer}, item="tea").result
+    assert list(second["inputRequests"]) == ["size"]
+    assert b"Rumpel" not in base64.urlsafe_b64decode(second["requestState"])
+    created = again(client, "order", second["requestState"], {"size": SMALL}, item="tea").result
+    told = client.wait_for(created["taskId"])["result"]
+    assert told["content"][0]["text"] == "small tea for Rumpelstilzchen"
 
 
 def test_any_front_door_takes_up_what_another_began(narrow: Door, plain: Client) -> None:

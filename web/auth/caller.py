@@ -1,6 +1,8 @@
 """Whom a request acts for."""
 
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from tasks_store import ANONYMOUS, Owner
 
@@ -15,6 +17,15 @@ class Caller:
     """What they were granted; None where nobody has to be granted anything."""
     expires_s: float | None = None
     """Seconds since 1970, after which the proof is worth nothing and no stream may go on; None for never."""
+    is_known: Callable[[], bool] | None = field(default=None, compare=False, repr=False)
+    """Whether the proof would be taken again now, as far as that is known here; cheap. None where only time tells."""
+
+    @property
+    def counts(self) -> bool:
+        """What they proved themselves with is still worth something. Source: basic/authorization, "Token Handling"."""
+        if self.expires_s is not None and self.expires_s <= time.time():
+            return False
+        return self.is_known is None or self.is_known()
 
     def lacks(self, needed: frozenset[str]) -> bool:
         """Something of what is needed was not granted."""

@@ -34,8 +34,8 @@ class TokenVerifier:
         self._settings = settings
         self._challenger = challenger
         self._keys = Keys(settings)
-        known = {resource, resource.removesuffix("/mcp"), *settings.audiences}
-        self._audiences = frozenset(audience.rstrip("/") for audience in known)
+        # Not the origin alone: other services of the same host may be known by it, and have their own tokens.
+        self._audiences = frozenset(audience.rstrip("/") for audience in (resource, *settings.audiences))
         # Issuers put more into headers than a standard knows of.
         self._registry = JWSRegistry(algorithms=settings.algorithms, strict_check_header=False)
 

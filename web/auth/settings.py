@@ -49,7 +49,7 @@ class AuthSettings:
     jwks_url: str = ""
     """`COATCHECK_OAUTH_JWKS_URL`: where its keys are; without it, where its own metadata say they are."""
     audiences: tuple[str, ...] = ()
-    """`COATCHECK_OAUTH_AUDIENCES`: what else than this server's public address `aud` may name, comma-separated."""
+    """`COATCHECK_OAUTH_AUDIENCES`: what else than the public address of `/mcp` `aud` may name, comma-separated."""
     algorithms: tuple[str, ...] = ("RS256", "ES256")
     """`COATCHECK_OAUTH_ALGORITHMS`: the signatures that count, comma-separated."""
     principal_claim: str = "sub"
@@ -78,11 +78,11 @@ class AuthSettings:
     @classmethod
     def read(cls, env: Env) -> Self:
         """The settings as the environment has them; faults are kept by `env` and reported when it is sealed."""
-        mode = env.str("COATCHECK_AUTH", cls.mode, validate=_one_of(("none", "tokens", "oauth"))) or cls.mode
         tokens = env.str("COATCHECK_TOKENS", cls.tokens) or ""
-        needs_file = mode == "tokens" and not tokens
+        file = env.str("COATCHECK_TOKENS_FILE", "") or ""
+        modes = [_one_of(("none", "tokens", "oauth")), _needs_tokens(bool(tokens or file))]
+        mode = env.str("COATCHECK_AUTH", cls.mode, validate=modes) or cls.mode
         # Without a default a variable must be set.
-        file = env.str("COATCHECK_TOKENS_FILE") if needs_file else env.str("COATCHECK_TOKENS_FILE", "")
         issuer = env.str("COATCHECK_OAUTH_ISSUER", validate=_check_address) if mode == "oauth" else cls.issuer
         of_methods: dict[str, str] = env.dict("COATCHECK_METHOD_SCOPES", {}) or {}
         algorithms = ContainsOnly(ALGORITHMS, error=f"may list {', '.join(ALGORITHMS)}")
@@ -126,6 +126,14 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[str], None]:
     def check(choice: str) -> None:
         if choice not in choices:
             raise ValidationError(f"must be one of {', '.join(choices)}")
+
+    return check
+
+
+def _needs_tokens(are_given: bool) -> Callable[[str], None]:
+    def check(mode: str) -> None:
+        if mode == "tokens" and not are_given:
+            raise ValidationError("is tokens; set COATCHECK_TOKENS_FILE, or COATCHECK_TOKENS, to those that count")
 
     return check
 

@@ -6,8 +6,9 @@ import logging
 import time
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,11 +59,11 @@ class TokenBook:
         self._fixed = fixed
         self._seen: object = None
         self._look_at = 0.0
-        self._entries = fixed
+        entries = fixed
         if self._file is not None:
-            self._seen, self._entries = _stamp(self._file), fixed + read_entries(self._file)
+            self._seen, entries = _stamp(self._file), fixed + read_entries(self._file)
             self._look_at = time.monotonic() + LOOK_S
-        self._tell()
+        self._take(entries)
 
     def caller_of(self, token: str) -> Caller:
         """Whom this token was made for.
@@ -79,7 +80,12 @@ class TokenBook:
         caller = found[0]
         if caller.expires_s is not None and caller.expires_s <= time.time():
             self._challenger.invalid("it has expired")
-        return caller
+        return replace(caller, is_known=partial(self._knows, digest, caller))
+
+    def _knows(self, digest: bytes, caller: Caller) -> bool:
+        """The token that was taken for this caller still stands for the same one, who may do the same."""
+        self._look()
+        return self._callers.get(digest) == caller
 
     def _look(self) -> None:
         """A file that changed was read again. One that cannot be read changes nothing: a slip locks nobody out."""
@@ -92,14 +98,17 @@ class TokenBook:
             return
         self._seen = stamp
         try:
-            self._entries = self._fixed + read_entries(self._file)
+            entries = self._fixed + read_entries(self._file)
         except InvalidSettings as fault:
             logger.error("the tokens stay as they were: %s", fault)
         else:
-            self._tell()
+            self._take(entries)
 
-    def _tell(self) -> None:
-        logger.info("tokens known: %s", len(self._entries))
+    def _take(self, entries: tuple[Entry, ...]) -> None:
+        """These are the tokens from now on; of two entries for one token the first counts."""
+        self._entries = entries
+        self._callers = {entry.digest: entry.caller for entry in reversed(entries)}
+        logger.info("tokens known: %s", len(entries))
 
 
 def read_entries(file: Path) -> tuple[Entry, ...]:

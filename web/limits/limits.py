@@ -38,10 +38,13 @@ class Limits:
         self._quota = quota
         self._knows_owners = knows_owners
         self._backlog = Backlog(settings.backlog, dispatcher)
-        self._requests = Rate("requests", settings.requests_per_s, processes, quota, "Too many requests")
-        self._polls = Rate("polls", settings.polls_per_s, processes, quota, "This task is polled too often")
+        requests, polls, failures = settings.requests_per_s, settings.polls_per_s, settings.failures_per_minute
+        self._requests = Rate("requests", requests, 2 * requests, processes, quota, "Too many requests")
+        self._polls = Rate("polls", polls, 2 * polls, processes, quota, "This task is polled too often")
+        # Rare, so no process has to save round trips; and exact, so that a client that is finding out how to prove
+        # itself gets all that it may have on one connection.
         self._failures = Rate(
-            "failures", settings.failures_per_minute / 60, processes, quota, "Too many requests without a valid token"
+            "failures", failures / 60, 2 * failures, 0, quota, "Too many requests without a valid token"
         )
 
     def check_request(self, owner: Owner) -> None:

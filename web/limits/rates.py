@@ -27,18 +27,26 @@ class _Share:
 
 
 class Rate:
-    """So many a second, twice as many at once, for each name.
+    """So many a second, so many at once, for each name.
 
-    Half of the rate is spread over the processes: each gives its share without asking. What goes beyond comes out of
+    Half of both is spread over the processes: each gives its share without asking. What goes beyond comes out of
     the other half, a bucket in the store that all share. So an ordinary caller costs no round trip, all processes
     together never give more than the rate, and who is over it is refused from memory until there is something to give.
+
+    Without processes to give shares, all of it is in the bucket: each taking costs a round trip, and as many are given
+    at once by one process as by all.
     """
 
-    def __init__(self, kind: str, per_s: float, processes: int, quota: Callable[[], Quota], words: str) -> None:
+    def __init__(
+        self, kind: str, per_s: float, at_once: float, processes: int, quota: Callable[[], Quota], words: str
+    ) -> None:
+        """`processes` is how many give a share by themselves."""
         self._kind = kind
-        self._shared_per_s = per_s / 2
-        self._share_per_s = per_s / 2 / processes
-        self._burst = max(1.0, 2 * self._share_per_s)
+        part = 0.5 / processes if processes else 0.0
+        self._share_per_s = per_s * part
+        self._burst = max(1.0, at_once * part) if processes else 0.0
+        self._shared_per_s = per_s / 2 if processes else per_s
+        self._shared_burst = max(1, round(at_once / 2 if processes else at_once))
         self._quota = quota
         self._words = words
         self._lock = threading.Lock()
@@ -78,7 +86,7 @@ class Rate:
 
     def _ask(self, name: str, share: _Share, now: float) -> None:
         try:
-            wait_ms = self._quota().take(f"{self._kind}:{name}", self._shared_per_s)
+            wait_ms = self._quota().take(f"{self._kind}:{name}", self._shared_per_s, self._shared_burst)
         except StoreUnavailable:
             self._away_until = now + AWAY_S
             return

@@ -19,9 +19,9 @@ class LimitSettings:
     once, at the entry point."""
 
     requests_per_s: float = 100.0
-    """`COATCHECK_REQUESTS_PER_SECOND`: requests of one owner; twice as many at once."""
+    """`COATCHECK_REQUESTS_PER_SECOND`: requests of one owner; up to twice as many at once."""
     polls_per_s: float = 10.0
-    """`COATCHECK_POLLS_PER_SECOND`: `tasks/get` of one owner for one task; twice as many at once."""
+    """`COATCHECK_POLLS_PER_SECOND`: `tasks/get` of one owner for one task; up to twice as many at once."""
     failures_per_minute: float = 60.0
     """`COATCHECK_FAILURES_PER_MINUTE`: requests of one address that prove no owner; twice as many at once."""
     tasks_per_owner: int = 10_000

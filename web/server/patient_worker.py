@@ -9,6 +9,7 @@ import errno
 import socket
 import struct
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from datetime import datetime
@@ -19,9 +20,10 @@ from typing import Any, Final
 from gunicorn import util
 from gunicorn.http import wsgi
 from gunicorn.http.body import LengthReader
+from gunicorn.http.errors import UnsupportedTransferCoding
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
-from web.server.arrival import Arrival
+from web.server.arrival import TOO_LARGE, Arrival
 from web.server.one_piece import OnePiece
 
 PIECE: Final = 65_536
@@ -50,6 +52,7 @@ MOST_HELD: Final = 64 * 1024 * 1024
 
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+MALFORMED: Final = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
@@ -121,7 +124,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
             arrival.add(ahead)
         # The first request of a connection is mostly here already.
         if arrival.is_whole:
-            self._hand_over(conn)
+            self._pass_on(conn)
         else:
             self._read(conn)
 
@@ -164,13 +167,17 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
 
     def handle_request(self, req: Any, conn: Connection) -> bool:
         """The request was answered; the answer says so when it is the last on its connection. True when it is not."""
+        refuse_codings(req.headers)
         begun = datetime.now()  # noqa: DTZ005 - what gunicorn's access log is told is a difference
         answer, environ = wsgi.create(req, conn.sock, conn.client, conn.server, self.cfg, response_class=OnePiece)
         environ["wsgi.multithread"] = True
+        environ[TOO_LARGE] = conn.ends_after_this
         if conn.ends_after_this or not self.alive:
             answer.force_close()
         try:
             pieces = self.wsgi(environ, answer.start_response)
+            if req.body.failed:
+                answer.force_close()  # where the next request would begin cannot be told
             try:
                 for piece in pieces:
                     answer.write(piece)
@@ -220,9 +227,16 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         if not piece:
             self._drop(conn)
         elif arrival.is_whole:
-            self._hand_over(conn)
+            self._pass_on(conn)
         elif sum(len(other.received) for other, _ in self._arriving.values()) > MOST_HELD:
             self._drop(conn)
+
+    def _pass_on(self, conn: Connection) -> None:
+        """What there is no more to wait for is with a thread, or was refused."""
+        if self._arriving[conn][0].is_malformed:
+            self._refuse(conn, MALFORMED)
+        else:
+            self._hand_over(conn)
 
     def _hand_over(self, conn: Connection) -> None:
         arrival = self._taken(conn)
@@ -251,8 +265,14 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
     def _give_up(self, conn: Connection) -> None:
         """The client took too long, and is told so if it had said anything."""
         if self._arriving[conn][0].received:
-            with suppress(OSError):
-                conn.sock.send(TOO_SLOW, socket.MSG_DONTWAIT)
+            self._refuse(conn, TOO_SLOW)
+        else:
+            self._drop(conn, graceful=True)
+
+    def _refuse(self, conn: Connection, answer: bytes) -> None:
+        """The client gets this answer, and no other request is read."""
+        with suppress(OSError):
+            conn.sock.send(answer, socket.MSG_DONTWAIT)
         self._drop(conn, graceful=True)
 
     def _drop(self, conn: Connection, *, graceful: bool = False) -> None:
@@ -274,3 +294,16 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         del self._lingering[sock]
         self.poller.unregister(sock)
         util.close(sock)
+
+
+def refuse_codings(headers: Sequence[tuple[str, str]]) -> None:
+    """The body comes as it is, or in chunks.
+
+    gunicorn passes compressed bodies on as if they were what they are made of.
+
+    Raises:
+        UnsupportedTransferCoding: it comes in another coding. Source: RFC 9112, section 6.1.
+    """
+    for name, value in headers:
+        if name == "TRANSFER-ENCODING" and value.strip(" \t").lower() != "chunked":
+            raise UnsupportedTransferCoding(value)

@@ -1,0 +1,111 @@
+"""Whether a question sounds as if its answer were a secret, by the words that it is asked with. Pure.
+
+Words are compared whole, without accents and case: a compass is no password, and what was pinned is no PIN.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Final
+
+_UNMISTAKABLE: Final = (
+    "password", "passwords", "passwd", "passphrase", "passcode", "pwd", "passkey", "api key", "apikey", "access key",
+    "private key", "secret key", "encryption key", "api token", "access token", "auth token", "bearer token",
+    "refresh token", "client secret", "credit card", "debit card", "card number", "security code", "cvv", "cvc",
+    "pin code", "pin number", "seed phrase", "recovery phrase", "recovery code", "backup code", "one time code",
+    "one time password", "verification code", "otp", "totp", "ssn", "social security number",
+    "passwort", "passworter", "kennwort", "kennworter", "zugangscode", "geheimzahl", "kreditkartennummer",
+    "privater schlussel", "einmalcode", "einmalpasswort", "api schlussel",
+    "mot de passe", "mots de passe", "code secret", "cle privee", "cle api", "numero de carte", "code a usage unique",
+    "contrasena", "contrasenas", "clave secreta", "clave privada", "clave api", "codigo de un solo uso",
+    "numero de tarjeta",
+)  # fmt: skip
+"""Words that mean a secret wherever they stand."""
+
+_IN_NAMES: Final = ("pw", "secret value", "token value")
+"""Words that mean a secret in the name or title of a field, which is short."""
+
+_AT_THE_END: Final = frozenset(
+    {"secret", "secrets", "token", "credential", "credentials", "pin", "geheimnis", "jeton", "secreto"}
+)
+"""Words that mean a secret when what is asked for ends in them: `access_token`, not `token_budget`."""
+
+_ABOUT_A_SECRET = frozenset(
+    {"age", "brand", "budget", "count", "days", "expiry", "id", "length", "limit", "name", "policy", "type", "usage"}
+)
+"""What ends in one of these is something about a secret, not the secret."""
+
+_ASIDES = frozenset({"at", "by", "for", "from", "here", "in", "of", "on", "please", "to", "von", "fur", "de", "para"})
+"""What comes after one of these says more of what was asked for, and is not it."""
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SENTENCE_END = re.compile(r"[.!?;:\n]+(?:\s|\Z)")
+
+_SECRET: Final = "(?:" + "|".join(sorted(_UNMISTAKABLE, key=len, reverse=True)) + ")"
+_SECRET_OR_YOURS: Final = rf"(?:{_SECRET}|(?:your|ihre?n?|votre|su|tu) (?:pin|token|secret|api key))"
+_NOT_ABOUT: Final = rf"(?! (?:{'|'.join(sorted(_ABOUT_A_SECRET))}|reset|rules|manager|protected)\b)"
+_NAMED = re.compile(rf"\b{_SECRET_OR_YOURS}\b{_NOT_ABOUT}")
+_REFUSED = re.compile(r"\b(?:no|not|never|don t|without|whose|nicht|kein|keine|nie|jamais|pas|nunca|sin)\b")
+
+_ASK: Final = (
+    "(?:enter|type|give|provide|supply|tell|send|share|input|paste|submit|confirm|need|what is|what s"
+    "|gib|geben|nenne|nennen|entrez|saisissez|donnez|tapez|indiquez|introduzca|introduce|ingrese|ingresa|escriba|escribe)"
+)
+_BETWEEN: Final = r"(?: (?!to\b|if\b|whether|that\b|when\b|reset|change)\w+){0,5}"
+_REQUESTED = re.compile(
+    rf"\b{_ASK}{_BETWEEN} {_SECRET_OR_YOURS}\b{_NOT_ABOUT}"
+    rf"|\b{_SECRET}\b(?: \w+){{0,2}} (?:eingeben|angeben|eintippen|please|bitte|svp)\b"
+    rf"|\A(?:(?:the|your|new|current|old|ihr|das|votre|le|su|la) )*{_SECRET}\Z"
+)
+
+
+def label_sounds_secret(label: str) -> bool:
+    """The name or the title of a field asks for a secret."""
+    words = _words(label)
+    parts = _parts(words)
+    if not parts or parts[0][-1] in _ABOUT_A_SECRET or parts[-1][-1] in _ABOUT_A_SECRET:
+        return False
+    text = f" {' '.join(words)} "
+    says_so = any(f" {phrase} " in text for phrase in (*_UNMISTAKABLE, *_IN_NAMES))
+    return says_so or any(part[-1] in _AT_THE_END for part in parts)
+
+
+def description_sounds_secret(description: str) -> bool:
+    """The description of a field names a secret as what is to be filled in: not one that is not wanted."""
+    return any(_is_named(sentence) for sentence in _sentences(description))
+
+
+def message_asks_for_secret(message: str) -> bool:
+    """The message asks for a secret in so many words."""
+    return any(
+        (found := _REQUESTED.search(sentence)) is not None and not _REFUSED.search(sentence, 0, found.start())
+        for sentence in _sentences(message)
+    )
+
+
+def _is_named(sentence: str) -> bool:
+    found = _NAMED.search(sentence)
+    return found is not None and not _REFUSED.search(sentence, 0, found.start())
+
+
+def _sentences(text: str) -> Iterable[str]:
+    for sentence in _SENTENCE_END.split(text):
+        if words := _words(sentence):
+            yield " ".join(words)
+
+
+def _parts(words: list[str]) -> list[list[str]]:
+    """The words between asides."""
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word in _ASIDES:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return [part for part in parts if part]
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text or a name, in lower case and without accents."""
+    plain = "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
+    return [word.lower() for word in _WORD.findall(plain)]
