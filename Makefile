@@ -20,7 +20,7 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes
 
 # The command of an installed distribution, for the checkout; nothing has to be built for it.
-COMMAND := printf '\#!/bin/sh\nPYTHONPATH="%s" exec "%s" -m client "$$@"\n' "$(CURDIR)" "$(CURDIR)/$(BIN)/python" \
+COMMAND := printf '\#!/bin/sh\nPYTHONPATH="%s$${PYTHONPATH:+:$$PYTHONPATH}" exec "%s" -m client "$$@"\n' "$(CURDIR)" "$(CURDIR)/$(BIN)/python" \
 	> $(BIN)/coatcheck && chmod +x $(BIN)/coatcheck
 
 .DEFAULT_GOAL := run

@@ -1,6 +1,6 @@
 """What a message leads to: an answer, a wait for one, or a stream."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -40,6 +40,9 @@ Reply = Answer | Waiting | Opening
 
 class Era(Protocol):
     """One way to speak MCP, of several at one address."""
+
+    methods: Collection[str]
+    """The names of all that it serves."""
 
     def takes(self, body: object, header: HeaderLookup) -> bool:
         """The message is written for this one."""

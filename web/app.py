@@ -18,7 +18,7 @@ from web.front_door import FrontDoor
 from web.guards import Doorkeeper
 from web.health import health
 from web.jobs import Jobs
-from web.legacy import OlderEra
+from web.legacy import REVISIONS, OlderEra
 from web.methods.discover import Discover
 from web.methods.subscriptions import Subscriptions
 from web.methods.tasks import Tasks
@@ -60,7 +60,8 @@ def create_app(settings: Settings) -> Flask:
     def count_limit(limit: str) -> None:
         connections.measures.count(LIMITS, limit)
 
-    dispatch = Dispatch(methods, settings.workers.server_info, admission.admit, count_limit)
+    older = tuple(REVISIONS) if settings.web.legacy else ()
+    dispatch = Dispatch(methods, settings.workers.server_info, admission.admit, count_limit, older)
     others: list[Era] = []
     if settings.web.legacy:
         others.append(OlderEra(offered, settings, connections, admission, jobs, calls, lists, count_limit))

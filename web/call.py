@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from marshmallow import EXCLUDE, Schema, ValidationError
+from marshmallow.exceptions import SCHEMA
 
 from tasks_store import Owner
 from web.auth.caller import Caller
@@ -47,5 +48,13 @@ class Call:
         return loaded
 
 
-def _lines(messages: Mapping[str, Any]) -> list[str]:
-    return [f"{name}: {' '.join(map(str, why)) if isinstance(why, list) else why}" for name, why in messages.items()]
+def _lines(messages: object, place: tuple[str, ...] = ()) -> list[str]:
+    """What is wrong, each line led by where; what is wrong with the parameters as a whole is led by nothing."""
+    if isinstance(messages, Mapping):
+        return [
+            line
+            for name, inner in messages.items()
+            for line in _lines(inner, place if name == SCHEMA else (*place, str(name)))
+        ]
+    said = " ".join(map(str, messages)) if isinstance(messages, list) else str(messages)
+    return [f"{'.'.join(place)}: {said}" if place else said]

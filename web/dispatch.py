@@ -1,6 +1,6 @@
 """From a message's body to the bytes that answer it: envelope, method, and what goes wrong on the way."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 
 from web.answer import ACCEPTED, Answer, Answering, Reply, begun
 from web.auth.caller import Caller
@@ -25,12 +25,16 @@ class Dispatch:
         server_info: Mapping[str, str],
         admit: Callable[[Call], None],
         count_limit: Callable[[str], None],
+        older: Sequence[str] = (),
     ) -> None:
-        """`admit` raises when this caller may not make this call, or not now; `count_limit` hears of reached limits."""
+        """`admit` raises when this caller may not make this call, or not now; `count_limit` hears of reached limits;
+        `older` are the revisions that other eras serve."""
         self._methods = methods
         self._server_info = server_info
         self._admit = admit
         self._refusals = Refusals(methods, count_limit)
+        self._older = older
+        self.methods: Collection[str] = frozenset(methods)
 
     def takes(self, _body: object, _header: HeaderLookup) -> bool:
         """True: a message of no other era is one of this, if a wrong one."""
@@ -55,7 +59,7 @@ class Dispatch:
         return Answer(error_message(request_id, refusal), refusal.status, refusal.headers)
 
     def _served(self, message: Message, request_id: RequestId, caller: Caller, header: HeaderLookup) -> Reply:
-        request = request_of(message, request_id, header)
+        request = request_of(message, request_id, header, self._older)
         method = self._methods.get(request.method)
         if method is None:
             raise MethodNotFound(f"No such method; this server speaks MCP {', '.join(SUPPORTED_VERSIONS)}")

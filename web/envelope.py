@@ -3,7 +3,7 @@
 Pure: no I/O, no Flask.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeGuard
 
@@ -11,7 +11,7 @@ from web.errors import HeaderMismatch, InvalidMessage, InvalidParams, Unsupporte
 from web.headers import METHOD, NAME, VERSION, check_mirrors, trimmed
 
 SUPPORTED_VERSIONS: Final = ("2026-07-28",)
-"""The revisions of MCP that are served."""
+"""The revisions of MCP that are served in today's form."""
 
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
@@ -140,8 +140,10 @@ def message_of(body: object) -> Message:
     return Message(body.get("id"), method, params)
 
 
-def request_of(message: Message, request_id: RequestId, header: HeaderLookup) -> Request:
+def request_of(message: Message, request_id: RequestId, header: HeaderLookup, older: Sequence[str] = ()) -> Request:
     """The request, with the headers and `_meta` that this revision wants and both saying the same.
+
+    `older` are the revisions that are served beside this one, in their own form.
 
     Raises:
         UnsupportedVersion: the client speaks another revision, or opens a session as older ones did.
@@ -153,7 +155,7 @@ def request_of(message: Message, request_id: RequestId, header: HeaderLookup) ->
     meta = message.params.get("_meta", {})
     if not isinstance(meta, dict):
         raise InvalidParams("_meta is an object")
-    _check_version(message, meta, header)
+    _check_version(message, meta, header, older)
     check_mirrors(METHOD, message.method, header(METHOD))
     capabilities = meta.get(CLIENT_CAPABILITIES)
     if not isinstance(capabilities, dict):
@@ -168,21 +170,30 @@ def request_of(message: Message, request_id: RequestId, header: HeaderLookup) ->
     return Request(request_id, message.method, message.params, meta, capabilities, name)
 
 
-def _check_version(message: Message, meta: Mapping[str, object], header: HeaderLookup) -> None:
+def _check_version(message: Message, meta: Mapping[str, object], header: HeaderLookup, older: Sequence[str]) -> None:
     declared = meta.get(PROTOCOL_VERSION)
     sent = header(VERSION)
     if declared is None and message.method == "initialize":
         # A client of an older era has no other way to learn what is spoken here.
-        raise UnsupportedVersion(_text(message.params.get("protocolVersion")), SUPPORTED_VERSIONS)
+        raise _unsupported(_text(message.params.get("protocolVersion")), older)
     if sent is None:
         raise HeaderMismatch(f"The header {VERSION} is required; this server speaks {', '.join(SUPPORTED_VERSIONS)}")
     if declared is None and trimmed(sent) not in SUPPORTED_VERSIONS:
-        raise UnsupportedVersion(trimmed(sent), SUPPORTED_VERSIONS)
+        raise _unsupported(trimmed(sent), older)
     if not isinstance(declared, str):
         raise InvalidParams(f"_meta[{PROTOCOL_VERSION!r}] is required and is a string")
     check_mirrors(VERSION, declared, sent)
     if declared not in SUPPORTED_VERSIONS:
-        raise UnsupportedVersion(declared, SUPPORTED_VERSIONS)
+        raise _unsupported(declared, older)
+
+
+def _unsupported(requested: str, older: Sequence[str]) -> UnsupportedVersion:
+    """The error, with every revision that is served; a client that asks for an older one in today's form is told of
+    today's alone, for the older one would be refused again.
+
+    Source: basic/versioning, "Protocol Version Negotiation".
+    """
+    return UnsupportedVersion(requested, (*SUPPORTED_VERSIONS, *(() if requested in older else older)))
 
 
 def _text(value: object) -> str:

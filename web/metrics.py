@@ -52,8 +52,16 @@ OTHER: Final = "?"
 """The method of a request that names none of ours."""
 
 
+SERVED: Final = "coatcheck.method"
+"""Where the endpoint leaves the method of a request in its environ, once the body is read and an era takes it."""
+
+
 class Measured:
-    """The front door with a watch on it. The header names the method; that it does is checked behind."""
+    """The front door with a watch on it.
+
+    The endpoint tells the method. Of a request that is refused before its body is read, the header does, if there is
+    one.
+    """
 
     def __init__(self, app: "WSGIApplication", connections: ConnectionsOfProcess, methods: Collection[str]) -> None:
         self._app = app
@@ -66,10 +74,11 @@ class Measured:
         if not environ["PATH_INFO"].startswith("/mcp"):
             return self._app(environ, start_response)
         begun = time.monotonic()
-        named = environ.get("HTTP_MCP_METHOD", OTHER)
-        method = named if named in self._methods else OTHER
+        named: str = environ.get("HTTP_MCP_METHOD", OTHER)
+        by_header = named if named in self._methods else OTHER
 
         def counted(status: str, *rest: Any) -> Any:
+            method: str = environ.get(SERVED, by_header)
             self._measures.count(REQUESTS, method, status[:3])
             self._measures.time(REQUEST_TIMES, method, time.monotonic() - begun)
             return start_response(status, *rest)

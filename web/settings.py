@@ -44,7 +44,8 @@ class WebSettings:
     allowed_origins: tuple[str, ...] = ()
     """`COATCHECK_ALLOWED_ORIGINS`: web pages that may call this server from a browser, comma-separated."""
     secret_key: str = field(default="", repr=False)
-    """`COATCHECK_SECRET_KEY`: seals `requestState`; without it the processes share one that the store keeps."""
+    """`COATCHECK_SECRET_KEY`: seals `requestState`, with 32 characters at least; without it the processes share one
+    that the store keeps."""
     max_body_bytes: int = 1024 * 1024
     """`COATCHECK_MAX_BODY_BYTES`: the largest request."""
     body_ms: int = 20_000
@@ -66,8 +67,8 @@ class WebSettings:
     page_size: int = 100
     """`COATCHECK_PAGE_SIZE`: tools on one page of `tools/list`."""
     metrics_token: str = field(default="", repr=False)
-    """`COATCHECK_METRICS_TOKEN`: what Prometheus sends as a bearer token to `/metrics`; without it, the page is there
-    only where this machine alone can reach it."""
+    """`COATCHECK_METRICS_TOKEN`: what Prometheus sends as a bearer token to `/metrics`, of 32 characters at least;
+    without it, the page is there only where this machine alone can reach it."""
     instructions: str = ""
     """`COATCHECK_INSTRUCTIONS`: what a model should know about this server as a whole."""
 
@@ -129,6 +130,15 @@ def read_settings() -> Settings:
     Raises:
         InvalidSettings: with every fault of every folder, one a line, each led by its variable.
     """
+    settings, fault = read_what_can_be()
+    if fault is not None:
+        raise fault
+    return settings
+
+
+def read_what_can_be() -> tuple[Settings, InvalidSettings | None]:
+    """The settings, and what is wrong with them, if anything is: a variable at fault has left None in them, or nothing
+    that means anything."""
     env = Env(eager=False)
     store = StoreSettings.read(env)
     auth = AuthSettings.read(env)
@@ -138,8 +148,10 @@ def read_settings() -> Settings:
     try:
         env.seal()
     except EnvValidationError as fault:
-        raise InvalidSettings(fault_lines(fault)) from fault
-    return settings
+        invalid = InvalidSettings(fault_lines(fault))
+        invalid.variables = frozenset(fault.error_messages)
+        return settings, invalid
+    return settings, None
 
 
 _AT_LEAST_1 = Range(min=1, error="must be at least 1")

@@ -1,8 +1,22 @@
-"""Addresses of servers as Celery spells them."""
+"""Addresses of servers as Celery spells them, and whether it can use them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
+
+from celery.app.backends import by_url
+from celery.exceptions import ImproperlyConfigured
+from celery.loaders.app import AppLoader
+from kombu import Connection
+from kombu.utils.url import url_to_parts
+
+LOADER: Final[Any] = AppLoader(app=None)  # type: ignore[arg-type]  # it has an application only to load its modules
+"""Finds result backends by their schemes."""
+
+NOT_UNDERSTOOD: Final = (
+    "cannot be understood; special characters in a password are written as %XX, and a port is a number"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +58,46 @@ def address_of(url: str) -> Address:
             options["sentinel_kwargs"] = {"password": password[0]}
         return Address(";".join(f"sentinel://{login}{place}/{database or 0}" for place in places), options)
     return Address(url)
+
+
+def broker_fault(url: str) -> str:
+    """Why Celery cannot use this broker, without a word of its address that may be secret; nothing when it can.
+
+    Nothing is connected.
+    """
+    return _fault(
+        url, lambda address: Connection(address.url), "redis://, rediss://, unix://, redis+sentinel:// or amqp://"
+    )
+
+
+def results_fault(url: str) -> str:
+    """The same of a result backend."""
+
+    def understood(address: Address) -> None:
+        by_url(address.url, LOADER)
+        if address.is_redis:
+            for one in address.url.split(";"):
+                url_to_parts(one)
+
+    return _fault(url, understood, "redis://, rediss://, unix:// or redis+sentinel://")
+
+
+def _fault(url: str, use: Callable[[Address], object], usual: str) -> str:
+    scheme = url.partition("://")[0]
+    if scheme == "redis+cluster":
+        return "is a Redis Cluster, which Celery cannot use"
+    unknown = f"has a scheme that Celery does not know; use {usual}"
+    try:
+        address = address_of(url)
+        if scheme == "redis+sentinel" and not address.options["master_name"]:
+            return "names no service; write redis+sentinel://host:26379,host:26379/service/0"
+        use(address)
+    except (KeyError, ImproperlyConfigured):
+        return unknown
+    except ImportError as fault:
+        if fault.name == scheme:
+            return unknown  # Celery takes what it does not know for a module
+        return f"needs the Python module {fault.name}, which is not there; usual are {usual}"
+    except (AttributeError, ValueError):
+        return NOT_UNDERSTOOD
+    return ""

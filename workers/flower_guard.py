@@ -1,28 +1,42 @@
-"""Keeps Flower from starting where strangers could use it: it shows what runs, and stops it.
+"""Keeps Flower from strangers, and its buttons working for whoever is on this machine.
+
+Flower shows what runs, and stops it.
 
 What it takes is asked of Flower's own options, once they are read, so it does not matter where they came from.
 """
 
 import ipaddress
+import os
 import sys
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import click
 from tornado.options import options as tornado_options
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "ip6-localhost"})
 
+OPEN_API: Final = "FLOWER_UNAUTHENTICATED_API"
+"""Flower's own word on it, which it reads from the environment alone: whether its API asks for no login."""
+
+FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP")
+"""Headers by which a proxy tells that it stands in between."""
+
 
 def guard_flower(*, may_be_open: bool) -> None:
     """Flower is protected, or reached from this machine alone, or allowed to be open; or this process is not Flower.
+
+    Where it is for this machine and asks for no login, its own pages may stop what they show.
 
     Raises:
         SystemExit: none of that.
     """
     context = click.get_current_context(silent=True)
-    if context is None or context.info_name != "flower" or may_be_open:
+    if context is None or context.info_name != "flower":
         return
-    if is_open_to_strangers(tornado_options):
+    if is_for_this_machine(tornado_options) and OPEN_API not in os.environ:
+        _let_pages_act()
+    if not may_be_open and is_open_to_strangers(tornado_options):
         sys.exit(
             "coatcheck cannot start Flower:\n"
             f"it listens on {tornado_options.address or 'every address'}, so FLOWER_BASIC_AUTH (user:password) or"
@@ -38,11 +52,46 @@ def is_open_to_strangers(options: Any) -> bool:
     return not is_guarded
 
 
+def is_for_this_machine(options: Any) -> bool:
+    """Flower with these options listens on loopback, and asks nobody who they are."""
+    return not (options.unix_socket or options.basic_auth or options.auth) and _is_loopback(options.address)
+
+
+def is_from_our_page(request: Any) -> bool:
+    """A browser on this machine sent this from a page that this same Flower gave it.
+
+    A page of another site is told by `Origin` and `Sec-Fetch-Site`; one whose name was made to lead here, by `Host`; a
+    request that a proxy handed on, by `Host` or what the proxy adds.
+    """
+    if not _is_loopback(request.host_name) or any(name in request.headers for name in FORWARDED):
+        return False
+    origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
+    if origin is not None and urlsplit(origin).netloc != request.host:
+        return False
+    return site == "same-origin" if site is not None else origin is not None
+
+
+def _let_pages_act() -> None:
+    """The buttons of Flower's pages work: by itself, Flower without a login refuses what they send.
+
+    Its own switch would open all of its API, to the pages of all sites too.
+    """
+    from flower.api.control import ControlHandler  # noqa: PLC0415 - no worker needs it
+
+    refuse = ControlHandler.prepare
+
+    def prepare(handler: Any) -> None:
+        if not is_from_our_page(handler.request):
+            refuse(handler)
+
+    ControlHandler.prepare = prepare
+
+
 def _is_loopback(address: str) -> bool:
     """No address at all is every address."""
     if address in LOOPBACK_NAMES:
         return True
     try:
-        return ipaddress.ip_address(address).is_loopback
+        return ipaddress.ip_address(address.strip("[]")).is_loopback
     except ValueError:
         return False

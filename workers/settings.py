@@ -8,6 +8,7 @@ from marshmallow import ValidationError
 from marshmallow.validate import OneOf, Range
 
 from tasks_store import StoreSettings, milliseconds
+from workers.addresses import broker_fault, results_fault
 from workers.logs import FORMATS
 from workers.version import VERSION
 
@@ -67,8 +68,8 @@ class WorkerSettings:
     @classmethod
     def read(cls, env: Env, store: StoreSettings) -> "WorkerSettings":
         """The settings as the environment has them; faults are kept by `env` and reported when it is sealed."""
-        broker_url = env.str("CELERY_BROKER_URL", store.redis_url)
-        result_backend = env.str("CELERY_RESULT_BACKEND", store.redis_url)
+        broker_url = env.str("CELERY_BROKER_URL", store.redis_url, validate=_check_broker)
+        result_backend = env.str("CELERY_RESULT_BACKEND", store.redis_url, validate=_check_results)
         positive = Range(min=1, error="must be at least 1")
         tools = env.list("COATCHECK_TOOLS", list(cls.tools)) or []
         return cls(
@@ -98,9 +99,9 @@ class WorkerSettings:
             ),
             allow_open_flower=env.bool("COATCHECK_ALLOW_OPEN_FLOWER", cls.allow_open_flower),
             expose_file=env.str("COATCHECK_EXPOSE", cls.expose_file),
-            expose_broker_url=env.str("COATCHECK_EXPOSE_BROKER_URL", broker_url),
+            expose_broker_url=env.str("COATCHECK_EXPOSE_BROKER_URL", broker_url, validate=_check_broker),
             expose_result_backend=env.str(
-                "COATCHECK_EXPOSE_RESULT_BACKEND", result_backend, validate=_check_shared_backend
+                "COATCHECK_EXPOSE_RESULT_BACKEND", result_backend, validate=[_check_shared_backend, _check_results]
             ),
             expose_config=env.str("COATCHECK_EXPOSE_CONFIG", cls.expose_config, validate=_check_json_object),
             expose_look_ms=milliseconds(env, "COATCHECK_EXPOSE_LOOK_SECONDS", cls.expose_look_ms, least=0.1),
@@ -112,6 +113,16 @@ class WorkerSettings:
     def server_info(self) -> dict[str, str]:
         """`name` and `version`, as every result carries them."""
         return {"name": self.server_name, "version": self.server_version}
+
+
+def _check_broker(url: str) -> None:
+    if fault := broker_fault(url):
+        raise ValidationError(fault)
+
+
+def _check_results(url: str) -> None:
+    if fault := results_fault(url):
+        raise ValidationError(fault)
 
 
 def _check_shared_backend(url: str) -> None:

@@ -1,10 +1,16 @@
 """Every part is tried, what is wrong is named, and the exit code tells."""
 
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
-from tests.support.platform import Platform
+from tests.support.platform import ROOT, Platform
+from tests.support.ports import free_port
 
 LOGIN = {"FLOWER_BASIC_AUTH": "operator:a long password"}
 
@@ -27,7 +33,9 @@ def verdicts_of(platform: Platform, *command: str, env: Mapping[str, str] | None
     printed = len(process.log)
     process.start()
     code = process.wait(60.0)
-    lines = [line for line in process.log[printed:].splitlines() if line[:6].strip()]
+    told = process.log[printed:].splitlines()
+    assert not any("Traceback" in line for line in told), process.log[printed:]
+    lines = [line for line in told if line[:6].strip()]
     return code, {line[6:22].strip(): line[:6].strip() for line in lines}
 
 
@@ -56,6 +64,18 @@ def test_the_command_tries_the_same_parts(platform: Platform) -> None:
     [
         ({"COATCHECK_LEASE_SECONDS": "soon"}, "settings"),
         ({"COATCHECK_LOG_FORMAT": "xml"}, "settings"),
+        ({"REDIS_URL": "reids://127.0.0.1"}, "settings"),
+        ({"REDIS_URL": "redis://127.0.0.1:port"}, "settings"),
+        *(
+            ({name: address}, "settings")
+            for name in ("CELERY_BROKER_URL", "COATCHECK_EXPOSE_BROKER_URL")
+            for address in ("ftp://x", "amqp://127.0.0.1:port//", "redis+cluster://x", "redis+sentinel://x", "sqs://")
+        ),
+        *(
+            ({name: address}, "settings")
+            for name in ("CELERY_RESULT_BACKEND", "COATCHECK_EXPOSE_RESULT_BACKEND")
+            for address in ("ftp://x", "redis://127.0.0.1:port", "redis+cluster://x", "redis+sentinel://x", "[")
+        ),
         ({"COATCHECK_TOOLS": "no_such_module"}, "tools"),
         ({"COATCHECK_EXPOSE": "no-such-file.toml"}, "tools"),
         ({"REDIS_URL": "redis://127.0.0.1:1/0"}, "store"),
@@ -72,6 +92,59 @@ def test_what_is_wrong_is_named(platform: Platform, env: Mapping[str, str], part
     code, verdicts = check(platform, env=env)
     assert code == 1
     assert verdicts[part] == "wrong"
+
+
+def test_what_is_wrong_with_one_part_keeps_no_other_from_being_tried(platform: Platform) -> None:
+    everything = set(check(platform)[1])
+    broken = {"COATCHECK_TOOLS": "no_such_module", "COATCHECK_LEASE_SECONDS": "soon", "CELERY_BROKER_URL": "ftp://x"}
+    code, verdicts = check(platform, env=broken)
+    assert code == 1
+    assert {part for part, verdict in verdicts.items() if verdict == "wrong"} == {"settings", "tools"}
+    assert set(verdicts) == everything - {"broker", "exposed"}
+
+
+def test_without_redis_each_part_that_needs_it_says_how_to_mend_that(platform: Platform) -> None:
+    process = platform.process("away", ["web.check"], {**LOGIN, "REDIS_URL": "redis://127.0.0.1:1/0"}).start()
+    assert process.wait(60.0) == 1
+    lines = process.log.splitlines()
+    wrong = [number for number, line in enumerate(lines) if line.startswith("wrong")]
+    assert {lines[number].split()[1] for number in wrong} == {"store", "clock", "broker", "results", "worker"}
+    assert all(lines[number + 1].strip().startswith("→") for number in wrong)
+
+
+@pytest.mark.parametrize("name", ["REDIS_URL", "CELERY_BROKER_URL", "CELERY_RESULT_BACKEND"])
+def test_an_address_that_means_nothing_keeps_web_and_worker_from_starting(platform: Platform, name: str) -> None:
+    """In words that name the variable, and repeat nothing of an address that may hold a password."""
+    for number, command in enumerate(
+        (["gunicorn", "--config", "web/gunicorn.conf.py", "web.wsgi:app"], ["celery", "-A", "workers", "worker"])
+    ):
+        process = platform.process(f"{name}-{number}", command, {name: "ftp://:hush@x", "PORT": str(free_port())})
+        assert process.start().wait(60.0) != 0
+        assert f"coatcheck cannot start:\n{name} has a" in process.log.replace("an unknown", "a")
+        assert "Traceback" not in process.log
+        assert "hush" not in process.log
+
+
+def test_the_command_of_a_checkout_finds_what_its_caller_has_on_the_path(platform: Platform, tmp_path: Path) -> None:
+    """The tools of a team that runs it from a checkout."""
+    (tmp_path / "our_tools.py").write_text("from workers import tool\n\n@tool\ndef ours() -> None: ...\n")
+    made = tmp_path / "bin"
+    made.mkdir()
+    (made / "python").symlink_to(sys.executable)
+    rule = re.search(r"^COMMAND := (.*?[^\\])$", (ROOT / "Makefile").read_text(), re.DOTALL | re.MULTILINE)
+    assert rule is not None
+    makefile = f"BIN := {made}\nCOMMAND := {rule[1]}\nmade:\n\t@$(COMMAND)\n".replace(
+        "$(CURDIR)/$(BIN)", "$(BIN)"
+    ).replace("$(CURDIR)", str(ROOT))
+    (tmp_path / "Makefile").write_text(makefile)
+    subprocess.run(["make", "--directory", str(tmp_path), "made"], check=True)
+    environment = {**os.environ, "REDIS_URL": platform.valkey.url, "COATCHECK_TOOLS": "our_tools", **LOGIN}
+    command = [str(made / "coatcheck"), "check", "--release"]
+    for path, code in ((str(tmp_path), 0), ("", 1)):
+        done = subprocess.run(
+            command, env={**environment, "PYTHONPATH": path}, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code, done.stdout + done.stderr
 
 
 def test_a_deployment_without_a_worker_is_not_complete() -> None:

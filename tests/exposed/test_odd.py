@@ -1,5 +1,7 @@
 """Everything that a Celery task may do, and what the client is told of it."""
 
+from json import dumps
+
 import pytest
 
 from tests.exposed.theirs import TheirWorker
@@ -24,6 +26,60 @@ def test_an_exception_that_only_they_can_import_is_told_by_its_message(client: C
     assert task["status"] == "completed"
     assert task["result"]["isError"] is True
     assert text_of(task) == text
+
+
+@pytest.mark.parametrize(
+    ("meta", "text"),
+    [
+        ({"message": "nope"}, "nope"),
+        ({"exc_message": ["no", "good"], "rows": 3}, '["no", "good"]'),
+        ({"exc_type": "TooWet", "exc_message": "it rains"}, "it rains"),
+        ({"exc_type": "system", "exc_module": "os", "exc_message": ["true"]}, "true"),
+        ({"exc_type": 5}, "5"),
+        ({"rows": [3]}, '{"rows": [3]}'),
+        ({"message": "half of \ud83d"}, "half of \\ud83d"),
+        ("plain text", "plain text"),
+        (["one", "two"], '["one", "two"]'),
+        (None, "no reason was given"),
+    ],
+    ids=str,
+)
+def test_a_failure_that_their_code_stored_is_told_in_its_own_words(client: Client, meta: object, text: str) -> None:
+    """Celery itself raises when it reads such a result."""
+    task = client.wait_for(client.start("odd.stores", {"state": "FAILURE", "meta": dumps(meta)}))
+    assert task["status"] == "completed"
+    assert task["result"]["isError"] is True
+    assert text_of(task) == text
+
+
+@pytest.mark.parametrize("meta", [None, "stopped by hand", {"message": "stopped"}], ids=str)
+def test_a_revocation_that_their_code_stored_is_a_cancelled_task(client: Client, meta: object) -> None:
+    task = client.wait_for(client.start("odd.stores", {"state": "REVOKED", "meta": dumps(meta)}))
+    assert task["status"] == "cancelled"
+
+
+@pytest.mark.parametrize("meta", ["the till is locked", {"message": "the till is locked"}], ids=str)
+def test_a_retry_that_their_code_stored_goes_on_with_its_reason(client: Client, meta: object) -> None:
+    task_id = client.start("odd.stores_and_stays", {"state": "RETRY", "meta": dumps(meta), "seconds": 4})
+    said = "It failed and will be tried again: the till is locked"
+    wait_until(lambda: client.get(task_id).result["statusMessage"] == said, what="their reason")
+    assert client.get(task_id).result["status"] == "working"
+    task = client.wait_for(task_id)
+    assert task["status"] == "completed", task
+
+
+@pytest.mark.parametrize(
+    ("meta", "said"),
+    [
+        ({"message": "half of \ud83d"}, "half of \\ud83d"),
+        ({"current": 10**30, "message": "Counting stars"}, "Counting stars"),
+    ],
+    ids=["half a character", "a huge number"],
+)
+def test_progress_that_no_reader_takes_is_told_as_far_as_it_can_be(client: Client, meta: object, said: str) -> None:
+    task_id = client.start("odd.stores_and_stays", {"state": "PROGRESS", "meta": dumps(meta), "seconds": 4})
+    wait_until(lambda: client.get(task_id).result["statusMessage"] == said, what="their progress")
+    assert client.wait_for(task_id)["status"] == "completed"
 
 
 def test_arguments_arrive_as_the_keywords_they_were(client: Client) -> None:

@@ -68,7 +68,32 @@ def test_a_pickled_result_is_refused_and_never_loaded(client: Client, theirs: Va
     finally:
         worker.close()
     assert task["status"] == "failed"
-    assert "is not JSON" in task["error"]["message"]
+    assert "cannot be read" in task["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [b"not json", b"[]", b'"text"', b'{"status": 7}', b"{}", b'{"result": 1}', b"\xff\xfe", b"[" * 100_000],
+    ids=lambda stored: str(stored[:16]),
+)
+def test_a_result_that_cannot_be_read_ends_its_task_alone(
+    client: Client, theirs: Valkey, odd: TheirWorker, stored: bytes
+) -> None:
+    """The others of the same batch are looked at as if nothing were."""
+    spoilt = [client.start("odd.unheard") for _ in range(3)]
+    healthy = [client.start("odd.say", {"text": str(number)}) for number in range(3)]
+    with theirs.client() as raw:
+        wait_until(lambda: raw.llen("a-queue-that-nobody-reads") == 3 and raw.llen("odd") == 3, what="the messages")
+        for task_id in spoilt:
+            raw.set(f"celery-task-meta-{message_id_of(task_id)}", stored)
+    for task_id in spoilt:
+        task = client.wait_for(task_id)
+        assert task["status"] == "failed"
+        assert "cannot be read" in task["error"]["message"]
+    odd.start()
+    for task_id in healthy:
+        # Held for its bad neighbours, a look would come 15 seconds late.
+        assert client.wait_for(task_id, timeout=14.0)["status"] == "completed"
 
 
 def test_a_result_that_expired_before_anybody_looked_ends_the_task(

@@ -43,7 +43,7 @@ expose("shop.tasks.restock", queue="shop", terminate=True)
 
 for name in ("say", "echo", "fail", "headers", "ignored", "rejected", "secretive", "shelve", "sleep", "polite"):
     expose(f"odd.{name}", queue="odd")
-for name in ("chained", "grouped", "long_replaced", "revokes_itself"):
+for name in ("chained", "grouped", "long_replaced", "revokes_itself", "stores", "stores_and_stays"):
     expose(f"odd.{name}", queue="odd")
 expose("odd.sleep", name="odd.limited", queue="odd", time_limit=timedelta(seconds=1))
 expose("odd.nobody_knows_it", queue="odd")

@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from tests.e2e.ledger import LEDGER, Ledger
+from tests.legacy.older import Older
 from tests.support.client import Client
 from tests.support.platform import Platform
 from tests.support.waiting import wait_until
@@ -63,6 +64,29 @@ def test_a_method_that_nobody_knows_makes_no_name_of_its_own(client: Client, pla
     assert client.request("made/up").status == 404
     wait_until(lambda: value(platform, "coatcheck_requests_total", method="?", status="404"), what="the request")
     assert "made/up" not in page(platform).text
+
+
+def test_requests_of_the_older_era_are_counted_under_their_methods(platform: Platform) -> None:
+    with Older(platform.url) as older:
+        older.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}})
+        older.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        for method in ("ping", "tools/list", "tasks/list"):
+            older.request(method)
+        older.request("tasks/result", {"taskId": "none"})
+        for method in ("made/up", "tasks/update", "__class__"):
+            assert older.request(method, {"taskId": "x"}).status == 404
+
+    def counted(method: str, status: str) -> float:
+        return value(platform, "coatcheck_requests_total", method=method, status=status)
+
+    for method in ("initialize", "ping", "tasks/list", "tasks/result"):
+        wait_until(lambda method=method: counted(method, "200"), what=method)
+    wait_until(lambda: counted("notifications/initialized", "202"), what="the notification")
+    wait_until(lambda: counted("?", "404") >= 3, what="those that name nothing that is served")
+    assert value(platform, "coatcheck_request_seconds_count", method="initialize") >= 1
+    assert {one.labels["method"] for one in samples(platform) if one.name == "coatcheck_requests_total"}.isdisjoint(
+        {"made/up", "tasks/update", "__class__"}
+    )
 
 
 def test_runs_and_their_times_are_counted_by_tool_and_outcome(client: Client, platform: Platform) -> None:

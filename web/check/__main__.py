@@ -1,7 +1,7 @@
 """`python -m web.check`: every part is tried, and what is wrong is said with how to mend it.
 
 Its exit code is 1 when anything is wrong. With `--release`, as in the Procfile, what only a running deployment has is
-left out.
+left out. What is wrong with one part keeps none from being tried but those that cannot be without it.
 """
 
 import argparse
@@ -10,11 +10,11 @@ import sys
 
 from environs import Env
 
-from tasks_store import StoreError
 from web.check.flower import FlowerSettings
-from web.check.parts import PARTS, RUNNING, Deployment, Wrong, deployment_of
-from web.errors import InvalidSettings
-from web.settings import read_settings
+from web.check.mended import mended, untried
+from web.check.parts import PARTS, RUNNING, Deployment, Wrong, catalogue_of
+from web.settings import read_what_can_be
+from workers.tool import Catalogue
 
 
 def main() -> int:
@@ -23,37 +23,49 @@ def main() -> int:
     parser.add_argument("--release", action="store_true", help="leave out what only a running deployment has")
     is_release = parser.parse_args().release
     logging.disable()  # what went wrong is said here, once
+    settings, fault = read_what_can_be()
+    left_out = untried(settings, fault.variables if fault else ())
+    if fault is None:
+        _say("ok", "settings", "can be read")
+    for line in str(fault).splitlines() if fault else ():
+        _say("wrong", "settings", line)
+    settings = mended(settings)
     try:
-        settings = read_settings()
-    except InvalidSettings as fault:
-        for line in str(fault).splitlines():
-            _say("wrong", "settings", line)
-        return 1
-    _say("ok", "settings", "can be read")
+        catalogue = catalogue_of(settings)
+    except Wrong as wrong:
+        code = _wrong("tools", wrong)
+        catalogue = Catalogue([])
+        left_out |= {"exposed"}
+    else:
+        code = int(fault is not None)
+        _say("ok", "tools", f"{len(catalogue)} can be called")
+    deployment = Deployment(settings, FlowerSettings.read(Env()), catalogue)
     try:
-        deployment = deployment_of(settings, FlowerSettings.read(Env()))
-    except (Wrong, StoreError) as fault:
-        return _wrong("tools", fault)
-    _say("ok", "tools", f"{len(deployment.catalogue)} can be called")
-    try:
-        tried = [_try(name, deployment) for name in PARTS if not (is_release and name in RUNNING)]
+        for name in PARTS:
+            if is_release and name in RUNNING:
+                continue
+            if name in left_out:
+                _say("", name, "is not tried: see above")
+            else:
+                code |= _try(name, deployment)
     finally:
         deployment.close()
-    return max(tried)
+    return code
 
 
 def _try(name: str, deployment: Deployment) -> int:
     try:
         _say("ok", name, PARTS[name](deployment))
-    except (Wrong, StoreError) as fault:
-        return _wrong(name, fault)
+    except Wrong as wrong:
+        return _wrong(name, wrong)
+    except Exception as fault:  # noqa: BLE001 - whatever a library raises, the other parts are tried all the same
+        return _wrong(name, Wrong(f"{type(fault).__name__}: {fault}", "correct the settings of this part"))
     return 0
 
 
-def _wrong(name: str, fault: Exception) -> int:
-    _say("wrong", name, str(fault))
-    if isinstance(fault, Wrong):
-        _say("", "", f"→ {fault.mend}")
+def _wrong(name: str, wrong: Wrong) -> int:
+    _say("wrong", name, str(wrong))
+    _say("", "", f"→ {wrong.mend}")
     return 1
 
 

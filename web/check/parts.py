@@ -1,8 +1,10 @@
 """The parts of a deployment, each tried once."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 from urllib.error import URLError
 from urllib.parse import urlsplit
@@ -34,49 +36,40 @@ class Wrong(Exception):
         self.mend = mend
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Deployment:
-    """What the parts are tried with."""
+    """What the parts are tried with. Each connection is made by the first part that needs it."""
 
     settings: Settings
     flower: FlowerSettings
     catalogue: Catalogue
-    store: TaskStore
-    dispatcher: Dispatcher
-    cluster: Cluster
 
-    @classmethod
-    def of(cls, settings: Settings, flower: FlowerSettings) -> "Deployment":
-        """The deployment that these settings describe; nothing is connected yet.
+    @cached_property
+    def store(self) -> TaskStore:
+        """The way to Redis."""
+        return TaskStore(self.settings.store, Patience.DOOR)
 
-        Raises:
-            WorkersError: a tool cannot be offered as it is.
-        """
-        catalogue = load_catalogue(settings.workers)
-        return cls(
-            settings,
-            flower,
-            catalogue,
-            TaskStore(settings.store, Patience.DOOR),
-            Dispatcher(settings.workers, settings.store, catalogue),
-            Cluster(settings.workers, settings.store),
-        )
+    @cached_property
+    def dispatcher(self) -> Dispatcher:
+        """The way to our workers."""
+        return Dispatcher(self.settings.workers, self.settings.store, self.catalogue)
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """The way to the workers of others."""
+        return Cluster(self.settings.workers, self.settings.store)
 
     def close(self) -> None:
-        """The connections are closed."""
-        self.cluster.close()
-        self.dispatcher.close()
-        self.store.close()
+        """The connections that were made are closed."""
+        for name in ("cluster", "dispatcher", "store"):
+            if name in self.__dict__:
+                getattr(self, name).close()
 
 
 def store(deployment: Deployment) -> str:
     """Redis answers, and would not lose what it is given."""
-    try:
+    with _reaching_redis():
         deployment.store.ping()
-    except StoreError as fault:
-        raise Wrong(
-            str(fault), "REDIS_URL must lead to a Redis 6.2 or newer, or a Valkey, that this process can reach"
-        ) from fault
     if faults := unfitness(deployment.settings.store):
         raise Wrong(" ".join(faults), "mend the server, or accept the risk with COATCHECK_UNFIT_STORE=warn")
     return "answers, and keeps what it is given"
@@ -85,7 +78,8 @@ def store(deployment: Deployment) -> str:
 def clock(deployment: Deployment) -> str:
     """This machine and Redis agree on the time."""
     before = time.time()
-    theirs = deployment.store.now_ms() / 1000
+    with _reaching_redis():
+        theirs = deployment.store.now_ms() / 1000
     ours = (before + time.time()) / 2
     if abs(ours - theirs) > MOST_SKEW_S:
         raise Wrong(f"this machine's clock is {ours - theirs:+.0f} s from that of Redis", "let NTP set both clocks")
@@ -116,7 +110,8 @@ def results(deployment: Deployment) -> str:
 
 def worker(deployment: Deployment) -> str:
     """Somebody would do the work."""
-    alive = deployment.store.workers_alive()
+    with _reaching_redis():
+        alive = deployment.store.workers_alive()
     if not alive:
         raise Wrong("no worker was seen lately", "start one: celery -A workers worker")
     return f"{alive} alive"
@@ -185,6 +180,16 @@ def flower(deployment: Deployment) -> str:
     )
 
 
+@contextmanager
+def _reaching_redis() -> Iterator[None]:
+    try:
+        yield
+    except StoreError as fault:
+        raise _unreachable(
+            fault, "REDIS_URL must lead to a Redis 6.2 or newer, or a Valkey, that this process can reach"
+        ) from fault
+
+
 def _unreachable(fault: Exception, mend: str) -> Wrong:
     """A server that does not answer, or one that is there and cannot prove who it is."""
     if "certificate" in str(fault).lower():
@@ -209,13 +214,13 @@ RUNNING: Final = frozenset({"worker", "exposed", "public address"})
 """The parts that are there once the deployment runs, and not yet when it is released."""
 
 
-def deployment_of(settings: Settings, flower_settings: FlowerSettings) -> Deployment:
-    """The deployment that these settings describe.
+def catalogue_of(settings: Settings) -> Catalogue:
+    """The tools that these settings name.
 
     Raises:
-        Wrong: a tool cannot be offered as it is.
+        Wrong: one cannot be offered as it is.
     """
     try:
-        return Deployment.of(settings, flower_settings)
+        return load_catalogue(settings.workers)
     except WorkersError as fault:
         raise Wrong(str(fault), "correct the tool, or what COATCHECK_TOOLS and COATCHECK_EXPOSE name") from fault

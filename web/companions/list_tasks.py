@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from tasks_store import InvalidCursor, Status, Wanted
 from web.auth.scopes import NOTHING, Scopes
@@ -19,12 +19,20 @@ from workers.tool import Catalogue
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+AnyStatus = Annotated[Status, WithJsonSchema({"type": "string", "enum": [status.value for status in Status]})]
+"""A status without the words about it that are for us."""
+
+
 class ListTasksArguments(BaseModel):
     """The filters, which all have to fit."""
 
     model_config = ConfigDict(extra="forbid")
 
-    status: Status | None = Field(None, description="Only tasks that have this status")
+    status: AnyStatus | None = Field(
+        None,
+        description="Only tasks that have this status: working and input_required go on, the others have ended; "
+        "input_required waits for an answer",
+    )
     tool: str | None = Field(None, description="Only tasks of the tool of this name")
     created_after: AwareDatetime | None = Field(None, description="Only tasks created at this time or later")
     created_before: AwareDatetime | None = Field(None, description="Only tasks created before this time")

@@ -4,5 +4,6 @@ All that is old stands in this folder; nothing outside it knows an old name but 
 """
 
 from web.legacy.era import OlderEra
+from web.legacy.revisions import REVISIONS
 
-__all__ = ["OlderEra"]
+__all__ = ["REVISIONS", "OlderEra"]

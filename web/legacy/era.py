@@ -1,6 +1,6 @@
 """From a message of an older client to the bytes that answer it."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,6 +28,11 @@ from web.settings import Settings
 from workers.tool import Catalogue
 
 Serve = Callable[[Asked], Result | Wait | ResultOpening]
+
+NOTIFICATIONS: Final = frozenset(
+    f"notifications/{what}" for what in ("initialized", "cancelled", "progress", "roots/list_changed", "tasks/status")
+)
+"""What clients of these revisions may tell. Source: 2025-11-25, schema, ClientNotification."""
 
 MOST_IN_BATCH: Final = 50
 """Messages of one array; they are served one after the other."""
@@ -94,6 +99,7 @@ class OlderEra:
         }
         if lists_tasks:
             self._methods["tasks/list"] = Entry(tasks.list, "tasks/get", is_of_tasks=True)
+        self.methods: Collection[str] = NOTIFICATIONS | self._methods.keys()
 
     def takes(self, body: object, header: HeaderLookup) -> bool:
         """The message is written in an older revision."""

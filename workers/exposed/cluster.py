@@ -5,14 +5,14 @@ What is done here is what any sender of messages may do. Nothing of theirs is de
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from celery import Celery
+from celery import Celery, states
 from celery.backends.base import BaseKeyValueStoreBackend
 from celery.exceptions import SecurityError
 from kombu import Queue
@@ -30,7 +30,7 @@ WORK: Final = UUID("7f0d8f6c-5c3a-4d0e-9a55-0b6a5f6d2d11")
 """The namespace of the message ids that are made from task ids."""
 
 UNREADABLE: Final = "UNREADABLE"
-"""The state of a result that is not JSON."""
+"""The state of a message whose result is there and cannot be read."""
 
 ANSWER_SECONDS: Final = 1.0
 """How long their workers may take to say what they hold."""
@@ -43,7 +43,7 @@ UNREADABLE_RESULTS: Final = (ContentDisallowed, DecodeError, SecurityError)
 
 
 class Unreadable(WorkersError):
-    """A result is there, and it is not JSON."""
+    """A result is there, and it is not what Celery writes as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,8 @@ class State:
     name: str
     """Celery's word, or their own."""
     result: Any = None
-    """The value, the exception, or the `meta` of a state of their own."""
+    """The value; the exception; or the `meta` as their code stored it, of a state of their own or beside a state of
+    Celery's that would have an exception."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,9 @@ class Cluster:
         """What is known of a message. PENDING is what nothing is known of."""
         try:
             with _result_errors():
-                meta = self._app.backend.get_task_meta(message_id, cache=False)
+                backend: Any = self._app.backend
+                backend.meta_from_decoded = _reader(backend.exception_to_python)
+                meta = backend.get_task_meta(message_id, cache=False)
         except Unreadable:
             return State(UNREADABLE)
         return State(meta["status"], meta.get("result"))
@@ -216,11 +219,33 @@ class Cluster:
             raise BrokerUnavailable(str(fault)) from fault
 
 
+def _reader(rebuild: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
+    """What reads a decoded result as Celery does, but for a failure that is no exception.
+
+    Celery rebuilds an exception of whatever is stored beside FAILURE, RETRY and REVOKED, and raises where there is
+    none: any task may store such a state by itself, with whatever it likes.
+    """
+
+    def read(decoded: Any) -> dict[str, Any]:
+        if not isinstance(decoded, dict) or not isinstance(decoded.get("status"), str):
+            raise Unreadable("it is no result of Celery's")
+        if decoded["status"] in states.EXCEPTION_STATES:
+            with suppress(Exception):
+                fault = rebuild(decoded.get("result"))
+                repr(fault), str(fault)  # some cannot be told, because they were made in another way
+                return {**decoded, "result": fault}
+        return decoded
+
+    return read
+
+
 @contextmanager
 def _result_errors() -> Iterator[None]:
     """Whatever library the backend is made of may raise what it likes."""
     try:
         yield
+    except Unreadable:
+        raise
     except UNREADABLE_RESULTS as fault:
         raise Unreadable(str(fault)) from fault
     except Exception as fault:

@@ -1,5 +1,6 @@
 """What the state of somebody else's Celery task means for the client: an ending, or a word on how it gets on."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,7 +12,8 @@ from celery.exceptions import NotRegistered, Reject, TimeLimitExceeded
 from tasks_store import INTERNAL_ERROR, Status, TaskError
 from workers.errors import ProtocolError, ToolError
 from workers.exposed.cluster import UNREADABLE, State
-from workers.outcome import TIME_LIMIT, Ending, ending_of
+from workers.lease import TIME_LIMIT
+from workers.outcome import Ending, ending_of
 from workers.settings import WorkerSettings
 from workers.tool import Tool
 
@@ -20,10 +22,15 @@ RUNNING: Final = "Running"
 MAX_WORDS: Final = 500
 """Characters of a message of theirs that is shown while the work goes on."""
 
+MAX_NUMBER: Final = 2**53
+"""Beyond it, readers of JSON round. NaN is not within it."""
+
 _DONE = ("current", "done", "progress")
 _TOTAL = ("total",)
 _MESSAGE = ("message", "status", "description")
 """What the `meta` of a state of progress calls its parts. Celery's own documentation has `current` and `total`."""
+_REASON = ("exc_message", "message", "error", "reason", "detail", "description", "status", "exc_type")
+"""What the `meta` of a failure of their own calls its reason, the best one first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +84,9 @@ def _returned(state: State) -> Any:
         ProtocolError: it did not run to its end.
     """
     if state.name == UNREADABLE:
-        raise ProtocolError(INTERNAL_ERROR, "The result of the Celery task is not JSON")
+        raise ProtocolError(
+            INTERNAL_ERROR, "The result of the Celery task cannot be read: it is not JSON as Celery writes it"
+        )
     if state.name == states.SUCCESS:
         return state.result
     if isinstance(state.result, NotRegistered):
@@ -93,11 +102,11 @@ def _returned(state: State) -> Any:
 def _progress(name: str, meta: Mapping[Any, Any]) -> Told:
     done, total, said = (_first(meta, names) for names in (_DONE, _TOTAL, _MESSAGE))
     message = _cut(str(said)) if said else ""
-    if not isinstance(done, int | float):
+    if not _is_number(done):
         return Told(message or _cut(name))
     event: dict[str, object] = {"progress": done}
     shown = f"{done:g}"
-    if isinstance(total, int | float):
+    if _is_number(total):
         event["total"] = total
         shown = f"{done:g} of {total:g}"
     if message:
@@ -105,14 +114,33 @@ def _progress(name: str, meta: Mapping[Any, Any]) -> Told:
     return Told(message or shown, orjson.dumps(event))
 
 
+def _is_number(value: object) -> bool:
+    """A number that every reader of JSON takes."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_NUMBER
+
+
 def _first(meta: Mapping[Any, Any], names: tuple[str, ...]) -> Any:
     return next((meta[name] for name in names if meta.get(name) is not None), None)
 
 
 def _words_of(fault: object) -> str:
-    """The message of an exception; its name when it has none."""
-    return str(fault) or type(fault).__name__
+    """The message of an exception, or its name when it has none; of anything else that was stored, the best words."""
+    if isinstance(fault, BaseException):
+        return _sendable(str(fault)) or type(fault).__name__
+    if isinstance(fault, Mapping):
+        fault = _first(fault, _REASON) or fault
+    if isinstance(fault, list) and len(fault) == 1:
+        fault = fault[0]
+    if isinstance(fault, str) and fault:
+        return _sendable(fault)
+    return _sendable(json.dumps(fault, default=str)) if fault else "no reason was given"
+
+
+def _sendable(text: str) -> str:
+    """JSON may hold halves of characters, which nothing else takes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _cut(text: str) -> str:
+    text = _sendable(text[: MAX_WORDS + 1])
     return text if len(text) <= MAX_WORDS else f"{text[:MAX_WORDS]}…"

@@ -2,7 +2,8 @@
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -14,9 +15,10 @@ from tasks_store import Look, Status, StoreUnavailable, TaskStore
 from workers.errors import BrokerUnavailable, ResultsUnavailable
 from workers.exposed.cluster import Census, Cluster, State, message_id_of
 from workers.exposed.states import RUNNING, ending_of_state, lost, told_of
+from workers.lease import TIME_LIMIT
 from workers.logs import about
 from workers.measures import SETTLED, Measures
-from workers.outcome import TIME_LIMIT, Ending
+from workers.outcome import Ending
 from workers.settings import WorkerSettings
 from workers.tool import Catalogue, Exposed, Tool
 
@@ -42,6 +44,9 @@ CANCEL_MS: Final = 300
 
 AGE_PER_PAUSE: Final = 10
 """The pause between two looks is a tenth of the task's age: short work is told soon, and long work costs little."""
+
+AWAY: Final = (StoreUnavailable, BrokerUnavailable, ResultsUnavailable)
+"""What says that nothing can be learned of any task for now."""
 
 NOWHERE: Final = "Nothing is known of this Celery task any more: no queue and no worker has it, and it left no result"
 
@@ -155,8 +160,10 @@ class Watcher:
         return len(due)
 
     def _look_at(self, task_id: str) -> Watched | None:
-        with about(task_id=task_id):
-            return self._looked_at(task_id)
+        silent = None
+        with about(task_id=task_id), _alone():
+            silent = self._looked_at(task_id)
+        return silent  # noqa: RET504 - None after a fault
 
     def _looked_at(self, task_id: str) -> Watched | None:
         """The task, if their workers have to be asked about it; else all is done that there was to do."""
@@ -202,10 +209,10 @@ class Watcher:
         """Their workers were asked about tasks of which nothing was heard for a while. Each is noted, or has ended."""
         probe = Probe(self._cluster, [watched.message_id for watched in silent])
         for watched in silent:
-            # Work may have ended between the look and the probe.
-            state = self._cluster.state(watched.message_id)
-            note = replace(watched.note, probe_ms=watched.look.age_ms + self._probe_ms)
-            with about(task_id=watched.task_id):
+            with about(task_id=watched.task_id), _alone():
+                # Work may have ended between the look and the probe.
+                state = self._cluster.state(watched.message_id)
+                note = replace(watched.note, probe_ms=watched.look.age_ms + self._probe_ms)
                 self._weighed(replace(watched, state=state, note=note), probe)
 
     def _weighed(self, watched: Watched, probe: Probe) -> None:
@@ -261,11 +268,22 @@ class Watcher:
             looked = 0
             try:
                 looked = self.round()
-            except (StoreUnavailable, BrokerUnavailable, ResultsUnavailable) as fault:
+            except AWAY as fault:
                 logger.warning("exposed tasks are not looked at for now: %s", fault)
             except Exception:
                 logger.exception("a look at exposed tasks failed; the next round goes on")
             self._stopping.wait(ROUND_SECONDS if looked else IDLE_ROUND_SECONDS)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """What goes wrong with one task is its own: the others of the batch are looked at all the same."""
+    try:
+        yield
+    except AWAY:
+        raise
+    except Exception:
+        logger.exception("a look at an exposed task failed; the next one is in %s s", HOLD_MS // 1000)
 
 
 def _heard_of(watched: Watched, said: str) -> Watched:

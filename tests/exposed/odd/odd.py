@@ -1,5 +1,6 @@
 """An application whose tasks do everything that a Celery task may do."""
 
+import json
 import os
 import time
 
@@ -48,6 +49,18 @@ def ignored():
 @app.task(name="odd.rejected", acks_late=True)
 def rejected():
     raise Reject("no", requeue=False)
+
+
+@app.task(name="odd.stores", bind=True)
+def stores(self, state, meta):
+    self.update_state(state=state, meta=json.loads(meta))
+    raise Ignore
+
+
+@app.task(name="odd.stores_and_stays", bind=True)
+def stores_and_stays(self, state, meta, seconds=30):
+    self.update_state(state=state, meta=json.loads(meta))
+    time.sleep(seconds)
 
 
 @app.task(name="odd.secretive", ignore_result=True)
