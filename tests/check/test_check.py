@@ -127,10 +127,13 @@ def test_an_address_that_means_nothing_keeps_web_and_worker_from_starting(platfo
 
 def test_the_command_of_a_checkout_finds_what_its_caller_has_on_the_path(platform: Platform, tmp_path: Path) -> None:
     """The tools of a team that runs it from a checkout."""
-    (tmp_path / "our_tools.py").write_text("from workers import tool\n\n@tool\ndef ours() -> None: ...\n")
+    (tmp_path / "our_tools.py").write_text(
+        'from workers import tool\n\n@tool\ndef ours() -> None:\n    """Is ours."""\n'
+    )
     made = tmp_path / "bin"
     made.mkdir()
-    (made / "python").symlink_to(sys.executable)
+    (made / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (made / "python").chmod(0o755)
     rule = re.search(r"^COMMAND := (.*?[^\\])$", (ROOT / "Makefile").read_text(), re.DOTALL | re.MULTILINE)
     assert rule is not None
     makefile = f"BIN := {made}\nCOMMAND := {rule[1]}\nmade:\n\t@$(COMMAND)\n".replace(

@@ -50,6 +50,12 @@ def test_they_are_listed_with_schemas_and_what_they_may_change(companion: Compan
     assert list(companion.described) == sorted(companion.described)
 
 
+def test_a_model_reads_nothing_that_is_meant_for_us(companion: Companion) -> None:
+    for name in NAMES:
+        assert "Source:" not in str(companion.described[name])
+        assert "$defs" not in companion.described[name]["inputSchema"]
+
+
 def test_without_the_setting_there_are_none(bare_door: str) -> None:
     with Client(bare_door) as client:
         assert not {tool["name"] for tool in client.list().result["tools"]} & set(NAMES)

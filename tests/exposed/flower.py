@@ -25,6 +25,18 @@ def shipped(**variables: str) -> list[str]:
 
 
 @contextmanager
+def for_this_machine(platform: Platform, *options: str, **env: str) -> Iterator[str]:
+    """The address of Flower as `make run` has it: on loopback, without a login; gone afterwards."""
+    port = free_port()
+    command = [*shipped(), f"--port={port}", *options]
+    with platform.process("flower-here", command, env) as process:
+        address = f"http://127.0.0.1:{port}"
+        with httpx.Client(base_url=address, trust_env=False, timeout=30.0) as anybody:
+            wait_until(lambda: is_up(anybody), 30.0, f"an answer of Flower, which printed {process.log}")
+        yield address
+
+
+@contextmanager
 def logged_in(platform: Platform, *options: str, prefix: str = "", **variables: str) -> Iterator[httpx.Client]:
     """Flower as an operator has it before him; gone afterwards."""
     port = free_port()

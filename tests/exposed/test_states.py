@@ -36,6 +36,8 @@ def test_work_goes_on_in_every_state_that_is_no_end(name: str) -> None:
         (State("FAILURE", TimeLimitExceeded(3)), Status.FAILED, None),
         (State(UNREADABLE), Status.FAILED, None),
         (State("REVOKED"), Status.CANCELLED, None),
+        (State("FAILURE", "in plain words"), Status.COMPLETED, True),
+        (State("REVOKED", "in plain words"), Status.CANCELLED, None),
     ],
 )
 def test_each_end_has_its_status(state: State, status: Status, is_error: bool | None) -> None:
@@ -51,6 +53,9 @@ def test_each_end_has_its_status(state: State, status: Status, is_error: bool | 
         (State("PENDING"), "", None),
         (State("STARTED", {"pid": 7}), "Running", None),
         (State("RETRY", OSError("away")), "It failed and will be tried again: away", None),
+        (State("RETRY", {"message": "away"}), "It failed and will be tried again: away", None),
+        (State("RETRY", None), "It failed and will be tried again: no reason was given", None),
+        (State("PROGRESS", {"current": float("nan"), "total": 3}), "PROGRESS", None),
         (State("SHELVING"), "SHELVING", None),
         (State("SHELVING", "box 3"), "SHELVING: box 3", None),
         (State("PROGRESS", {"current": 3, "total": 10}), "3 of 10", {"progress": 3, "total": 10}),

@@ -130,6 +130,21 @@ def test_a_version_that_nobody_speaks_gets_the_error_of_today(platform: Platform
     assert reply.body["error"]["data"] == {"supported": [VERSION, *OLD], "requested": version}
 
 
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [({"ttl": -1}, "task.ttl: "), ({"ttl": "soon"}, "task.ttl: "), (7, "task: "), ([], "task: ")],
+    ids=str,
+)
+def test_what_is_wrong_with_a_nested_parameter_is_told_by_its_path(platform: Platform, task: object, said: str) -> None:
+    """OLD-2."""
+    with Older(platform.url) as older:
+        reply = older.request("tools/call", {"name": "greet", "arguments": {"name": "Ann"}, "task": task})
+    assert reply.refusal == (200, -32602)
+    message = reply.body["error"]["message"]
+    assert message.startswith(said)
+    assert not set(message) & set("{}[]'")
+
+
 @pytest.mark.parametrize("version", [None, *OLD])
 @pytest.mark.parametrize("method", ["initialize", "ping", "tasks/list", "tasks/result", "logging/setLevel"])
 def test_a_message_with_the_metadata_of_today_is_always_of_today(

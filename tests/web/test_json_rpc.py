@@ -21,6 +21,8 @@ from tests.web.door import (
     text_result,
 )
 
+OLDER = ["2025-11-25", "2025-06-18", "2025-03-26"]
+
 REMOVED = [
     "initialize",
     "ping",
@@ -90,18 +92,14 @@ def test_a_version_that_is_not_spoken_is_refused_with_those_that_are(door: Door,
 
 
 @pytest.mark.parametrize(
-    ("params", "said"),
-    [
-        ({"taskId": "x", "inputResponses": 7}, "inputResponses: "),
-        ({"taskId": "x"}, "inputResponses: "),
-    ],
+    "params", [{"taskId": "x", "inputResponses": 7}, {"taskId": "x", "inputResponses": None}, {"taskId": "x"}], ids=str
 )
-def test_what_is_wrong_with_parameters_is_told_in_words(door: Door, params: Mapping[str, Any], said: str) -> None:
+def test_what_is_wrong_with_parameters_is_told_in_words(door: Door, params: Mapping[str, Any]) -> None:
     """RPC-5."""
     reply = door.post(request("tasks/update", params))
     assert reply.refusal == (400, -32602)
     message = reply.json["error"]["message"]
-    assert message.startswith(said)
+    assert message.startswith("inputResponses: ")
     assert not set(message) & set("{}[]'_")
 
 

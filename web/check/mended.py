@@ -6,8 +6,8 @@ from typing import Any
 
 from web.settings import Settings
 
-AUTH = ("COATCHECK_AUTH", "COATCHECK_ALLOW_ANONYMOUS", "COATCHECK_TOKENS", "COATCHECK_OAUTH", "COATCHECK_HOST")
-"""Begin the variables that say who may call."""
+AUTH = ("AUTH", "TOKENS", "ANONYMOUS", "HOST")
+"""Words in the variables that say who may call."""
 
 
 def untried(settings: Settings, at_fault: Collection[str]) -> set[str]:
@@ -24,7 +24,7 @@ def untried(settings: Settings, at_fault: Collection[str]) -> set[str]:
         "public address": (web.public_url, web.host),
     }
     parts = {name for name, values in needed.items() if None in values}
-    return parts | ({"auth"} if any(variable.startswith(AUTH) for variable in at_fault) else set())
+    return parts | ({"auth"} if any(word in variable for variable in at_fault for word in AUTH) else set())
 
 
 def mended(settings: Settings) -> Settings:
