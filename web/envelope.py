@@ -171,29 +171,22 @@ def request_of(message: Message, request_id: RequestId, header: HeaderLookup, ol
 
 
 def _check_version(message: Message, meta: Mapping[str, object], header: HeaderLookup, older: Sequence[str]) -> None:
+    # Who writes in today's form is told of today's revisions, as by server/discover: any other would be refused again.
+    every = (*SUPPORTED_VERSIONS, *older)
     declared = meta.get(PROTOCOL_VERSION)
     sent = header(VERSION)
     if declared is None and message.method == "initialize":
         # A client of an older era has no other way to learn what is spoken here.
-        raise _unsupported(_text(message.params.get("protocolVersion")), older)
+        raise UnsupportedVersion(_text(message.params.get("protocolVersion")), every)
     if sent is None:
         raise HeaderMismatch(f"The header {VERSION} is required; this server speaks {', '.join(SUPPORTED_VERSIONS)}")
     if declared is None and trimmed(sent) not in SUPPORTED_VERSIONS:
-        raise _unsupported(trimmed(sent), older)
+        raise UnsupportedVersion(trimmed(sent), every)
     if not isinstance(declared, str):
         raise InvalidParams(f"_meta[{PROTOCOL_VERSION!r}] is required and is a string")
     check_mirrors(VERSION, declared, sent)
     if declared not in SUPPORTED_VERSIONS:
-        raise _unsupported(declared, older)
-
-
-def _unsupported(requested: str, older: Sequence[str]) -> UnsupportedVersion:
-    """The error, with every revision that is served; a client that asks for an older one in today's form is told of
-    today's alone, for the older one would be refused again.
-
-    Source: basic/versioning, "Protocol Version Negotiation".
-    """
-    return UnsupportedVersion(requested, (*SUPPORTED_VERSIONS, *(() if requested in older else older)))
+        raise UnsupportedVersion(declared, SUPPORTED_VERSIONS)
 
 
 def _text(value: object) -> str:

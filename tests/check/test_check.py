@@ -145,7 +145,7 @@ def test_the_command_of_a_checkout_finds_what_its_caller_has_on_the_path(platfor
     command = [str(made / "coatcheck"), "check", "--release"]
     for path, code in ((str(tmp_path), 0), ("", 1)):
         done = subprocess.run(
-            command, env={**environment, "PYTHONPATH": path}, cwd=tmp_path, capture_output=True, text=True, check=False
+            command, env={**environment, "PYTHONPATH": path}, cwd=made, capture_output=True, text=True, check=False
         )
         assert done.returncode == code, done.stdout + done.stderr
 
