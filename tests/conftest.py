@@ -14,9 +14,10 @@ from tests.support.waiting import wait_until
 
 
 def pytest_configure() -> None:
-    """The commands that tests interrupt can be, also when a shell runs the tests in the background."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Processes that tests interrupt or hang up on hear of it, also in the background and under nohup."""
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
 
 
 @pytest.fixture(autouse=True)
