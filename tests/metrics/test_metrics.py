@@ -90,6 +90,7 @@ def test_requests_of_the_older_era_are_counted_under_their_methods(platform: Pla
 
 
 def test_runs_and_their_times_are_counted_by_tool_and_outcome(client: Client, platform: Platform) -> None:
+    """C36: from our own records, whatever Flower remembers."""
     for _ in range(5):
         client.wait_for(client.start("quick"))
     parked = client.start("ask_one")
