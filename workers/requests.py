@@ -5,8 +5,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from billiard.einfo import ExceptionInfo
 from billiard.exceptions import Terminated, WorkerLostError
 from celery.worker.request import Request
+from celery.worker.state import revoked
 
 from tasks_store import StoreUnavailable, TaskStore
 from workers.logs import about, facts_of_message
@@ -34,14 +36,27 @@ class RunRequest(Request):
         """A run whose process is gone is judged now, not when its lease ends. An operator may have ended it."""
         fault = exc_info.exception
         match getattr(fault, "exc", fault):
+            case Terminated() if self.id in revoked:
+                in_background(str(self.id), cancel_run, self.runner.store, str(self.id))
+            case Terminated():
+                # The process was to end with another run, and had begun this one before it did. Celery would call it
+                # revoked.
+                self._tell(self.runner.lost)
+                exc_info = _lost_process()
             case WorkerLostError():
                 self._tell(self.runner.lost)
-            case Terminated():
-                in_background(str(self.id), cancel_run, self.runner.store, str(self.id))
         return super().on_failure(exc_info, send_failed_event, return_ok)
 
     def _tell(self, judge: Callable[[str, int], None]) -> None:
         in_background(str(self.id), judge, str(self.id).partition(".")[0], self.worker_pid)
+
+
+def _lost_process() -> ExceptionInfo:
+    """What Celery is told of a process that ended under a run."""
+    try:
+        raise WorkerLostError("its process was ended because of another run")
+    except WorkerLostError:
+        return ExceptionInfo()
 
 
 def cancel_run(store: TaskStore, message_id: str) -> None:

@@ -45,6 +45,8 @@ def running(client: Client, ledger: Ledger) -> Iterator[str]:
     yield task_id
     client.cancel(task_id)
     client.wait_for(task_id)
+    # A process that was told to end is gone afterwards, and the next test's task starts in another.
+    client.wait_for(client.start("steps", {"count": 1, "seconds": 1.5}), timeout=60.0)
 
 
 def press(flower: str, task_id: str, headers: Mapping[str, str]) -> httpx.Response:
@@ -70,6 +72,13 @@ def test_the_button_ends_the_task_as_cancelled(
         del headers["Sec-Fetch-Site"]
     assert press(flower, running, headers).status_code == 200
     assert client.wait_for(running)["status"] == "cancelled"
+
+
+def test_a_process_that_is_ended_takes_no_other_task_with_it(client: Client, flower: str, running: str) -> None:
+    """C17: it dies a moment later, in the middle of the run that it was given meanwhile."""
+    assert press(flower, running, own(flower)).status_code == 200
+    assert client.wait_for(running)["status"] == "cancelled"
+    assert client.wait_for(client.start("steps", {"seconds": 1.0}), timeout=60.0)["status"] == "completed"
 
 
 def test_only_flowers_own_pages_may_press_it(client: Client, flower: str, running: str) -> None:
