@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tasks_store import Answered, Status, TaskNotFound
+from tasks_store import Status, TaskNotFound
 from web.answers import checked_answers
 from web.call import Call
 from web.companions.definition import Definition
@@ -71,7 +71,7 @@ class TaskAnswer:
         task = self._lookup.task(call, task_id, "tasks/update")
         try:
             checked = checked_answers(task.input_requests, answers)
-            answered = self._jobs.answer(call.owner, task_id, checked) if checked else Answered()
+            answered = self._jobs.answer(call.owner, task_id, checked)
         except InvalidParams as fault:
             why = str(fault).replace("inputResponses.", "answers.")
             questions = in_words(task_id, questions_of(task.input_requests))

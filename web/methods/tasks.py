@@ -62,11 +62,7 @@ class Tasks:
         check_knows_tasks(call)
         params = call.params(UPDATE_PARAMS)
         task = self._permitted(call)
-        answers = checked_answers(task.input_requests, params["input_responses"])
-        if answers:
-            self._jobs.answer(call.owner, task.task_id, answers)
-        else:
-            self._connections().store.confirm()  # an earlier request may have brought them, and heard of no success
+        self._jobs.answer(call.owner, task.task_id, checked_answers(task.input_requests, params["input_responses"]))
         return COMPLETE
 
     def cancel(self, call: Call) -> Mapping[str, object]:
