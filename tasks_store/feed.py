@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 from redis.exceptions import ConnectionError as ConnectionLost
-from redis.exceptions import RedisError
 
 from tasks_store.client import Patience, connector
 from tasks_store.keys import FEED
@@ -84,7 +83,7 @@ class Feed:
         """Events of this task are told from now on; what happens after this is not missed."""
         with self._lock:
             self._followers.setdefault(task_id, set()).add(tell)
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="coatcheck-feed", daemon=True)
                 self._thread.start()
 
@@ -106,8 +105,8 @@ class Feed:
         while not self._closing.is_set():
             try:
                 self._read()
-            except RedisError as fault:
-                log.warning("The feed lost its connection and makes a new one: %s", fault)
+            except Exception as fault:  # noqa: BLE001 - without this thread nobody in the process hears of anything
+                log.warning("The feed lost its connection and makes a new one: %s: %s", type(fault).__name__, fault)
             self._closing.wait(RECONNECT_SECONDS)
 
     def _read(self) -> None:
@@ -136,7 +135,7 @@ class Feed:
                     self._tell(Event(name))
             case {"type": "message", "data": bytes(data)}:
                 task_id, _, progress = data.partition(b" ")
-                self._tell(Event(task_id.decode(), progress or None))
+                self._tell(Event(task_id.decode(errors="replace"), progress or None))
 
     def _tell(self, event: Event) -> None:
         with self._lock:

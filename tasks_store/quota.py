@@ -29,15 +29,16 @@ class Quota:
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
 
-    def take(self, name: str, per_s: float, at_once: int, nonce: str = "") -> int:
-        """One was taken from the bucket of this name, and 0 returned; or else after how many ms there will be one.
+    def take(self, name: str, per_s: float, at_once: int, nonce: str = "", count: int = 1) -> int:
+        """Take `count` from the bucket of this name; return 0, or after how many ms there are so many.
 
-        The bucket refills at this rate and holds so many at once. `nonce` is given to send the same taking again.
+        The bucket refills at this rate and holds so many at once, which is what is taken at most. `nonce` is given to send the same taking again.
         """
         code, *rest = self._sender.send(
             script("take"),
             {"bucket": keys.bucket_key(name)},
             nonce=nonce or secrets.token_hex(8),
+            count=count,
             every=f"{1000 / per_s:.6f}",
             burst=at_once,
         )

@@ -1,7 +1,7 @@
 """Sends scripts to Redis, and waits for the disk where that is asked for."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -70,6 +70,22 @@ class Sender:
                     reply = self._confirmed("EVALSHA", one.sha, len(ordered), *ordered, *values)
         assert isinstance(reply, list)
         return reply
+
+    def send_all(self, one: Script, calls: Sequence[tuple[Mapping[str, str], Mapping[str, Argument]]]) -> list[Any]:
+        """Return the script's reply to each call, all of them in one round trip. For scripts that only read."""
+        with driver_errors_translated():
+            pipeline = self._lines.client.pipeline(transaction=False)
+            for named, args in calls:
+                ordered, values = one.order(named, args)
+                pipeline.execute_command("EVALSHA", one.sha, len(ordered), *ordered, *values)
+            replies = pipeline.execute(raise_on_error=False)
+        if any(isinstance(reply, NoScriptError) for reply in replies):
+            return [self.send(one, named, **args) for named, args in calls]
+        with driver_errors_translated():
+            for reply in replies:
+                if isinstance(reply, RedisError):
+                    raise reply
+        return replies
 
     def confirm(self) -> None:
         """Everything that the server was told so far is on disk, where that is promised. Raises StoreUnavailable."""

@@ -136,6 +136,18 @@ class TaskStore:
             raise TaskNotFound(task_id)
         return task_of(task_id, reply[1:], self._vault)
 
+    def get_all(self, wanted: Sequence[tuple[Owner, str]]) -> list[Task | None]:
+        """Return each of these owners' tasks as it stands now, None where there is no such task; in one round trip."""
+        calls = []
+        for owner, task_id in wanted:
+            k = TaskKeys.of(task_id)
+            calls.append(({"task": k.task, "inputs": k.inputs}, {"owner": owner.key}))
+        replies = self._sender.send_all(script("get"), calls) if calls else []
+        return [
+            None if reply[0] == b"NOT_FOUND" else task_of(task_id, reply[1:], self._vault)
+            for (_, task_id), reply in zip(wanted, replies, strict=True)
+        ]
+
     def answer(self, owner: Owner, task_id: str, answers: Mapping[str, bytes]) -> Answered:
         """The answers to outstanding inputs are durable; the rest is ignored. The first answer to a key stands.
 

@@ -1,4 +1,4 @@
-"""What a message leads to: an answer, a wait for one, or a stream."""
+"""What a message leads to: an answer, or a wait for one."""
 
 from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,6 @@ from typing import Protocol
 
 from web.auth.caller import Caller
 from web.envelope import HeaderLookup
-from web.stream import Opening
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class Waiting:
     """The client wants to hear of what happens meanwhile."""
 
 
-Reply = Answer | Waiting | Opening
+Reply = Answer | Waiting
 
 
 class Era(Protocol):

@@ -17,6 +17,7 @@ from web.endpoint import PATHS, endpoint
 from web.front_door import FrontDoor
 from web.guards import Doorkeeper
 from web.health import health
+from web.in_flight import InFlight
 from web.jobs import Jobs
 from web.legacy import REVISIONS, OlderEra
 from web.methods.discover import Discover
@@ -54,7 +55,9 @@ def create_app(settings: Settings) -> Flask:
         "tasks/get": tasks.get,
         "tasks/update": tasks.update,
         "tasks/cancel": tasks.cancel,
-        "subscriptions/listen": Subscriptions(connections, admission.scopes).listen,
+        "subscriptions/listen": Subscriptions(
+            connections, admission.scopes, admission.limits, settings.workers.server_info
+        ).listen,
     }
 
     def count_limit(limit: str) -> None:
@@ -69,9 +72,10 @@ def create_app(settings: Settings) -> Flask:
     app.url_map.strict_slashes = True
     app.url_map.redirect_defaults = False
     app.url_map.merge_slashes = False
-    bodies = BodyReader(settings.web.max_body_bytes, settings.web.body_ms / 1000)
+    in_flight = InFlight()
+    bodies = BodyReader(settings.web.max_body_bytes, settings.web.body_ms / 1000, in_flight)
     doorkeeper = Doorkeeper(settings.web)
-    app.serve(PATHS, endpoint(dispatch, others, doorkeeper, admission.caller_of, bodies, lambda: connections().streams))
+    app.serve(PATHS, endpoint(dispatch, others, doorkeeper, admission.caller_of, bodies, in_flight))
     app.register_blueprint(health(connections))
     app.register_blueprint(metrics(settings, catalogue, connections))
     if (metadata := admission.metadata()) is not None:

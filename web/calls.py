@@ -1,7 +1,7 @@
-"""What every call of a tool needs, whoever makes it: a job that begins, a seat to wait for it in, an end."""
+"""What every call of a tool needs, whoever makes it: a job that begins, a place to wait for it in, an end."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any
 
 import orjson
@@ -9,11 +9,11 @@ import orjson
 from tasks_store import NewTask, Owner, StoreError, Task, TaskError, Watch
 from web.call import Call
 from web.connections import Connections
-from web.errors import CallFailed, TooManyWaiting
+from web.errors import CallFailed, LimitReached, TooManyWaiting
 from web.jobs import Jobs
 from web.served import Served
 from web.settings import Settings
-from web.waiting import Progress, WaitingRoom
+from web.waiting import Progress
 from web.wire import Result, compact
 from workers.inline import run_inline
 from workers.results import tool_error
@@ -27,7 +27,6 @@ class Calls:
         self._settings = settings
         self._connections = connections
         self._jobs = jobs
-        self.room = WaitingRoom(settings.web.max_waiting)
 
     def inline(self, call: Call, tool: Tool, arguments: Mapping[str, Any]) -> Result | Progress:
         """The result of a tool that runs here, or the wait for it. Raises CallFailed, and what a Served tool raises."""
@@ -76,13 +75,20 @@ class Calls:
                 self._jobs.start(new.owner, task)
             yield task, watch
 
+    def place(self, owner: Owner) -> AbstractContextManager[None]:
+        """Hold a place for a call that waits. Raises TooManyWaiting, LimitReached."""
+        return self._connections().waiting.place(owner)
+
     @contextmanager
-    def seat(self) -> Iterator[None]:
-        """The call may wait. Raises TooManyWaiting."""
-        with self.room.seat() as may_wait:
-            if not may_wait:
-                raise TooManyWaiting("Too many calls are waiting for their results; try again, or use tasks")
-            yield
+    def place_if_free(self, owner: Owner) -> Iterator[bool]:
+        """Tell whether the call may wait for as long as the block lasts."""
+        with ExitStack() as held:
+            try:
+                held.enter_context(self.place(owner))
+            except (TooManyWaiting, LimitReached):
+                yield False
+            else:
+                yield True
 
     @contextmanager
     def cancelled_if_left(self, owner: Owner, task_id: str, idempotency_key: str) -> Iterator[None]:

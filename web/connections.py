@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tasks_store import Feed, Patience, TaskStore
-from web.seats import Seats
+from web.errors import TooManyStreams, TooManyWaiting
+from web.limits.concurrency import ConcurrencyLimit
 from web.settings import Settings
 from web.streams import Streams
 from workers.measures import Gauge, Measures
@@ -19,8 +20,9 @@ class Connections:
 
     store: TaskStore
     feed: Feed
-    seats: Seats
     streams: Streams
+    waiting: ConcurrencyLimit
+    """Calls that wait for their jobs."""
     dispatcher: Dispatcher
 
 
@@ -31,7 +33,7 @@ class ConnectionsOfProcess:
         self._settings = settings
         self._catalogue = catalogue
         self._by_pid: dict[int, Connections] = {}
-        self.measures = Measures(self._add, Gauge(lambda: self().seats.taken, self._report))
+        self.measures = Measures(self._add, Gauge(lambda: self().streams.open, self._report))
 
     def __call__(self) -> Connections:
         """This process's own; made by its first request, so after every fork."""
@@ -40,7 +42,7 @@ class ConnectionsOfProcess:
         return self._by_pid.get(pid) or self._by_pid.setdefault(pid, self._make())
 
     def end_streams(self) -> None:
-        """The streams of this process are ending, and no other begins. Returns at once; a signal may call it."""
+        """Let the streams of this process end, and none begin. Return at once."""
         if (made := self._by_pid.get(os.getpid())) is not None:
             made.streams.end_all()
 
@@ -61,14 +63,21 @@ class ConnectionsOfProcess:
 
     def _make(self) -> Connections:
         settings = self._settings
+        web = settings.web
         store, feed = TaskStore(settings.store, Patience.DOOR), Feed(settings.store)
         # One who is everybody may have everything.
-        most_of_one = 0 if settings.auth.mode == "none" else settings.web.streams_per_owner
-        seats = Seats(settings.web.streams, most_of_one)
-        return Connections(
-            store,
-            feed,
-            seats,
-            Streams(store, feed, seats, settings.workers.server_info),
-            Dispatcher(settings.workers, settings.store, self._catalogue),
+        is_open = settings.auth.mode == "none"
+        streams = ConcurrencyLimit(
+            "streams",
+            web.streams,
+            0 if is_open else web.streams_per_owner,
+            lambda: TooManyStreams("This process holds as many streams as it may; poll, or try again later"),
         )
+        waiting = ConcurrencyLimit(
+            "waiting calls",
+            web.waiting,
+            0 if is_open else web.waiting_per_owner,
+            lambda: TooManyWaiting("Too many calls are waiting for their results; try again, or use tasks"),
+        )
+        dispatcher = Dispatcher(settings.workers, settings.store, self._catalogue)
+        return Connections(store, feed, Streams(store, feed, streams), waiting, dispatcher)

@@ -9,11 +9,10 @@ from web.envelope import SUPPORTED_VERSIONS, HeaderLookup, Message, RequestId, m
 from web.errors import MethodNotFound
 from web.progress import Rising
 from web.refusals import Refusals
-from web.stream import Opening
-from web.waiting import Progress
+from web.waiting import Progress, Stream
 from web.wire import Result, error_message, result_message
 
-Method = Callable[[Call], Result | Progress | Opening]
+Method = Callable[[Call], Result | Progress | Stream]
 
 
 class Dispatch:
@@ -70,9 +69,9 @@ class Dispatch:
         if isinstance(reply, Generator):
             answering = self._answering(Rising(token).over(reply), request.method, request_id)
             return begun(answering, is_streamed=token is not None)
-        if isinstance(reply, Mapping | bytes):
-            return Answer(result_message(request_id, reply, self._server_info))
-        return reply
+        if isinstance(reply, Stream):
+            return begun(self._answering(reply.messages, request.method, request_id), is_streamed=True)
+        return Answer(result_message(request_id, reply, self._server_info))
 
     def _answering(self, progress: Progress, method: str, request_id: RequestId) -> Answering:
         try:

@@ -9,23 +9,20 @@ from typing import TYPE_CHECKING
 
 from flask import Request, Response
 
-from web.answer import Answer, Era, Waiting
+from web.answer import Answer, Era
 from web.auth import Caller
 from web.body import SOCKET, BodyReader
 from web.dispatch import Dispatch
-from web.errors import CannotStream, MethodNotAllowed
+from web.errors import MethodNotAllowed
 from web.events import HEADERS, event
 from web.front_door import View
 from web.guards import EVENT_STREAM, JSON, Acceptable, Doorkeeper, acceptable, check_content_type
-from web.handover import HandedOver
 from web.headers import sent_with
+from web.in_flight import LARGE, InFlight
 from web.json_reader import read_json
 from web.metrics import SERVED
 from web.observed import observed
-from web.outlet import can_take
-from web.stream import Opening
 from web.streaming import client_has_left, in_one_piece, streamed
-from web.streams import Streams
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -50,12 +47,17 @@ EXPOSED = "Retry-After, WWW-Authenticate"
 class Whole(Response):
     """A response that is all there, and goes out as it is: nothing has to be worked out about it."""
 
+    def __init__(self, answer: Answer, in_flight: InFlight) -> None:
+        super().__init__(answer.message, answer.status, answer.headers, mimetype=JSON)
+        self._in_flight = in_flight
+
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         """Head and body."""
         if environ["REQUEST_METHOD"] == "HEAD":
             return super().__call__(environ, start_response)
         start_response(self.status, self.headers.to_wsgi_list())
-        return (self.data,)
+        data = self.data
+        return (data,) if len(data) <= LARGE else self._in_flight.whole(data)
 
 
 def endpoint(
@@ -64,7 +66,7 @@ def endpoint(
     doorkeeper: Doorkeeper,
     authenticate: Callable[[Request], Caller],
     bodies: BodyReader,
-    streams: Callable[[], Streams],
+    in_flight: InFlight,
 ) -> View:
     """What serves the MCP endpoint. What none of the other eras takes is for the dispatch."""
 
@@ -85,28 +87,28 @@ def endpoint(
             check_content_type(request)
             body = read_json(bodies.read(request))
         except Exception as fault:  # noqa: BLE001 - as in the dispatch
-            return _response(dispatch.refused(fault), Acceptable(json=True, event_stream=False))
+            return response_of(dispatch.refused(fault), Acceptable(json=True, event_stream=False))
         header = sent_with(request.environ)
         era = next((other for other in others if other.takes(body, header)), dispatch)
         if (method := _served_method(body, era)) is not None:
             request.environ[SERVED] = method
         reply = observed(body, lambda: era.answer(body, caller, header))
         if isinstance(reply, Answer):
-            return _response(reply, forms)
-        if not isinstance(reply, Waiting):
-            return handed_over(reply, forms, request.environ.get(SOCKET))
+            return response_of(reply, forms)
         has_left = partial(client_has_left, request.environ.get(SOCKET))
         if reply.is_streamed and forms.event_stream:
-            return Response(streamed(reply.answering, has_left), mimetype=EVENT_STREAM, headers=HEADERS)
+            return Response(streamed(reply.answering, has_left, in_flight), mimetype=EVENT_STREAM, headers=HEADERS)
         whole = in_one_piece(reply.answering, has_left)
-        return Response(status=CLIENT_LEFT) if whole is None else _response(whole, forms)
+        return Response(status=CLIENT_LEFT) if whole is None else response_of(whole, forms)
 
-    def handed_over(opening: Opening, forms: Acceptable, connection: object) -> Response:
-        if can_take(connection):
-            return HandedOver(partial(streams().begin, opening))
-        streams().give_seat_back(opening.caller.owner)
-        fault = CannotStream("Streams need gunicorn's gthread worker without TLS, as web/gunicorn.conf.py has it")
-        return _response(dispatch.refused(fault, opening.method, opening.request_id), forms)
+    def response_of(answer: Answer, forms: Acceptable) -> Response:
+        """Results go out in a form that the client takes; errors as JSON, which clients read by their status."""
+        if answer.message and answer.status == 200 and not forms.json:
+            return Response(in_flight.pieces(event(answer.message)), mimetype=EVENT_STREAM, headers=HEADERS)
+        response = Whole(answer, in_flight)
+        if not answer.message:
+            del response.headers["Content-Type"]
+        return response
 
     def tell_browser(request: Request, response: Response) -> None:
         """A page that may call this server may also read its answers."""
@@ -122,16 +124,6 @@ def _served_method(body: object, era: Era) -> str | None:
     """The method that the message names, if the era serves it: no other name may become a label of a metric."""
     method = body.get("method") if isinstance(body, dict) else None
     return method if isinstance(method, str) and method in era.methods else None
-
-
-def _response(answer: Answer, forms: Acceptable) -> Response:
-    """Results go out in a form that the client takes; errors are always JSON, which clients read by their status."""
-    if answer.message and answer.status == 200 and not forms.json:
-        return Response(event(answer.message), mimetype=EVENT_STREAM, headers=HEADERS)
-    response = Whole(answer.message, answer.status, answer.headers, mimetype=JSON)
-    if not answer.message:
-        del response.headers["Content-Type"]
-    return response
 
 
 def _preflight(origin: str, request: Request) -> Response:

@@ -142,15 +142,11 @@ class BodyTooSlow(WebError):
 
 
 class TooManyWaiting(WebError):
-    """So many calls wait for their jobs in this process that other requests would find no thread."""
+    """As many calls wait for their jobs in this process as may."""
 
 
 class TooManyStreams(WebError):
-    """So many streams are open in this process that another one would make it slow for all."""
-
-
-class CannotStream(WebError):
-    """The server in front of this application holds its connections in a way that streams cannot be taken from."""
+    """As many streams are open in this process as may, or it is about to end."""
 
 
 class InvalidSettings(WebError):
@@ -194,7 +190,6 @@ TABLE: Final[Mapping[type[Exception], Row]] = {
     UnsupportedMediaType: Row(INVALID_REQUEST, 415),
     LimitReached: Row(LIMIT_REACHED, 429),
     IssuerUnavailable: Row(INTERNAL_ERROR, 503, "The issuer of tokens does not answer", AWAY_S),
-    CannotStream: Row(INTERNAL_ERROR, 501),
     TooManyWaiting: Row(INTERNAL_ERROR, 503, retry_after_s=AWAY_S),
     TooManyStreams: Row(INTERNAL_ERROR, 503, retry_after_s=AWAY_S),
     StoreUnavailable: Row(INTERNAL_ERROR, 503, "The task store does not answer", AWAY_S),

@@ -1,8 +1,12 @@
 """How gunicorn serves the front door."""
 # ruff: noqa: N999 - gunicorn looks for this name
+# ruff: noqa: E402 - what is imported before the patch keeps the blocking sockets and locks that it found
+
+from gevent import monkey
+
+monkey.patch_all()
 
 import resource
-import signal
 import sys
 from pathlib import Path
 from types import TracebackType
@@ -11,15 +15,15 @@ from typing import Any
 from gunicorn.errors import HaltServer
 from gunicorn.glogging import Logger
 
+from web import loop_monitor
 from web.auth.settings import LOOPBACK_HOSTS
 from web.errors import InvalidSettings
-from web.server.log import JsonLog
-from web.server.patient_worker import PatientWorker
+from web.json_log import JsonLog
 from web.settings import read_settings
+from web.worker import BoundedGeventWorker
 
-FILES = 4096
-"""How many files one process may have open besides its streams, where the system lets it choose: the usual 1024 are few
-for connections."""
+FILES = 1024
+"""How many files one process may have open besides its clients' connections."""
 
 try:
     all_settings = read_settings()
@@ -29,17 +33,13 @@ settings = all_settings.web
 
 bind = [f"[{settings.host}]:{settings.port}" if ":" in settings.host else f"{settings.host}:{settings.port}"]
 
-PatientWorker.limit_s = settings.body_ms / 1000
-PatientWorker.max_body_bytes = settings.max_body_bytes
-worker_class = PatientWorker
-"""A waiting call takes a thread; with the default worker it would take the whole process, and with gunicorn's threaded
-one so would whoever sends slowly."""
+BoundedGeventWorker.head_s = settings.body_ms / 1000
+worker_class = BoundedGeventWorker
+"""Streams, waiting calls and slow clients cost a greenlet each; see docs/architecture.md for why and how much."""
 workers = settings.processes
-threads = settings.threads
-"""More than the processor has use for, because synchronous calls wait in them; at most three quarters do at a time."""
 
 timeout = 60
-"""Seconds without a sign of life after which a process is replaced. Threads do not count, however long they wait."""
+"""Seconds without a sign of life of a process's event loop after which the process is replaced."""
 graceful_timeout = 25
 """Seconds to finish what is under way; platforms kill after 30."""
 keepalive = 75
@@ -50,16 +50,12 @@ limit_request_fields = 64
 limit_request_field_size = 8190
 
 soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
-files = FILES + settings.streams
+files = FILES + settings.connections
 files = files if hard_limit == resource.RLIM_INFINITY else min(hard_limit, files)
 resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft_limit, files), hard_limit))
 
-worker_connections = min(1000, files // 2)
-"""Connections of one process; each is a file, and so is each one to Redis. Streams are not among them: they leave
-gunicorn when they begin (web/streams.py), so that a thousand of them cost one thread and 10 MB."""
-
-max_requests = 0
-"""No process is replaced for its age: its memory stays flat, and its streams and waiting calls would end with it."""
+worker_connections = min(settings.connections, files // 2 if files < FILES + settings.connections else files)
+"""Connections of one process; each is a file, and so is each one to Redis."""
 
 logger_class = JsonLog if all_settings.workers.log_format == "json" else Logger
 """gunicorn's own lines look like ours."""
@@ -81,12 +77,9 @@ sys.excepthook = end_in_words
 
 
 def on_starting(server: Any) -> None:
-    """Options of the command line that would undo what stands here are refused.
+    """Refuse options of the command line that would undo what stands here.
 
-    Another class of worker would be wrong in ways that show late.
-
-    Patched ones (gevent) stand still in every tool that computes, and patch after TLS and Redis were loaded; the others
-    let whoever sends slowly, or waits for a job, shut everybody out.
+    The other classes of worker let whoever sends or reads slowly, or waits for a job, shut everybody out.
     """
     if server.cfg.worker_class is not worker_class:
         sys.exit("coatcheck cannot start:\n--worker-class is chosen in web/gunicorn.conf.py; leave it out")
@@ -98,19 +91,11 @@ def on_starting(server: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """SIGTERM ends the streams at once, so that clients come back to another process while this one finishes."""
-    connections = worker.wsgi.extensions["coatcheck"]
-    exit_gracefully: Any = signal.getsignal(signal.SIGTERM)
-
-    def end(number: int, frame: Any) -> None:
-        connections.end_streams()
-        exit_gracefully(number, frame)
-
-    signal.signal(signal.SIGTERM, end)
-    signal.siginterrupt(signal.SIGTERM, False)
+    """Watch the event loop of a process that is about to serve."""
+    loop_monitor.start(worker.wsgi.extensions["coatcheck"].measures)
 
 
 def worker_exit(_server: Any, worker: Any) -> None:
-    """A process that ends for whatever reason has ended its streams, and leaves no connection to Redis."""
+    """Close the connections to Redis and the broker, for whatever reason the process ends."""
     if (app := getattr(worker, "wsgi", None)) is not None:  # else it failed before it had one
         app.extensions["coatcheck"].close()

@@ -31,12 +31,16 @@ class WebSettings:
     """`PORT`: where the MCP endpoint listens."""
     processes: int = 2
     """`WEB_CONCURRENCY`: web processes."""
-    threads: int = 32
-    """`COATCHECK_THREADS`: requests that one web process serves at a time."""
-    streams: int = 1_000
+    connections: int = 10_000
+    """`COATCHECK_CONNECTIONS`: clients' connections to one web process; each is a file."""
+    streams: int = 4_000
     """`COATCHECK_STREAMS`: how many clients may listen to their tasks at a time in one web process."""
-    streams_per_owner: int = 100
+    streams_per_owner: int = 400
     """`COATCHECK_STREAMS_PER_OWNER`: streams of one caller in one web process, where callers are known."""
+    waiting: int = 4_000
+    """`COATCHECK_WAITING_CALLS`: how many calls may wait for their jobs at a time in one web process."""
+    waiting_per_owner: int = 400
+    """`COATCHECK_WAITING_CALLS_PER_OWNER`: waiting calls of one caller in one web process, where callers are known."""
     public_url: str = ""
     """`COATCHECK_PUBLIC_URL`: where clients find this server, such as `https://mcp.example.com`."""
     allowed_hosts: tuple[str, ...] = ()
@@ -81,9 +85,11 @@ class WebSettings:
             host=env.str("COATCHECK_HOST", cls.host, validate=_reachable_only_if(auth.is_closed_to_strangers)),
             port=env.int("PORT", cls.port, validate=Range(1, 65_535, error="must be from 1 to 65535")),
             processes=env.int("WEB_CONCURRENCY", cls.processes, validate=_AT_LEAST_1),
-            threads=env.int("COATCHECK_THREADS", cls.threads, validate=Range(min=2, error="must be at least 2")),
+            connections=env.int("COATCHECK_CONNECTIONS", cls.connections, validate=_AT_LEAST_1),
             streams=env.int("COATCHECK_STREAMS", cls.streams, validate=_AT_LEAST_1),
             streams_per_owner=env.int("COATCHECK_STREAMS_PER_OWNER", cls.streams_per_owner, validate=_AT_LEAST_1),
+            waiting=env.int("COATCHECK_WAITING_CALLS", cls.waiting, validate=_AT_LEAST_1),
+            waiting_per_owner=env.int("COATCHECK_WAITING_CALLS_PER_OWNER", cls.waiting_per_owner, validate=_AT_LEAST_1),
             public_url=env.str("COATCHECK_PUBLIC_URL", validate=_check_public_url, **public),
             allowed_hosts=_list(env, "COATCHECK_ALLOWED_HOSTS"),
             allowed_origins=_list(env, "COATCHECK_ALLOWED_ORIGINS"),
@@ -106,11 +112,6 @@ class WebSettings:
         """The canonical URI of the MCP endpoint, or nothing. Source: basic/authorization, "Canonical Server URI"."""
         address = self.public_url.rstrip("/")
         return address if not address or address.endswith("/mcp") else f"{address}/mcp"
-
-    @property
-    def max_waiting(self) -> int:
-        """How many calls may wait for their jobs at a time in one process, so that polls and checks find a thread."""
-        return max(1, self.threads * 3 // 4)
 
 
 @dataclass(frozen=True, slots=True)

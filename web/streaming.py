@@ -1,15 +1,19 @@
 """Answers of calls that take a while: as an event stream, or in one piece while the client is there."""
 
-import select
 import socket
 import time
 from collections.abc import Callable, Iterator
 
+from gevent.monkey import get_original
+
 from web.answer import Answer, Answering
 from web.events import COMMENT, COMMENT_S, event
+from web.in_flight import InFlight
+
+POLLIN, poll = get_original("select", ["POLLIN", "poll"])
 
 
-def streamed(answering: Answering, has_left: Callable[[], bool]) -> Iterator[bytes]:
+def streamed(answering: Answering, has_left: Callable[[], bool], in_flight: InFlight) -> Iterator[bytes]:
     """The events of a call: what its client is told meanwhile, then its response, and nothing after that.
 
     The call is cancelled when the client goes away or the stream is closed.
@@ -21,17 +25,17 @@ def streamed(answering: Answering, has_left: Callable[[], bool]) -> Iterator[byt
     try:
         while True:
             message = next(answering)
-            if has_left():
-                return
             if message is not None:
-                yield event(message)
+                yield from in_flight.pieces(event(message))
+            elif has_left():
+                return
             elif time.monotonic() - last_sent < COMMENT_S:
                 continue
             else:
                 yield COMMENT
             last_sent = time.monotonic()
     except StopIteration as end:
-        yield event(end.value.message)
+        yield from in_flight.pieces(event(end.value.message))
     finally:
         answering.close()
 
@@ -55,10 +59,8 @@ def client_has_left(connection: socket.socket | None) -> bool:
     if connection is None:
         return False
     try:
-        poll = select.poll()
-        poll.register(connection, select.POLLIN)
-        return bool(poll.poll(0)) and connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
-    except BlockingIOError:
-        return False
+        readable = poll()
+        readable.register(connection, POLLIN)
+        return bool(readable.poll(0)) and connection.recv(1, socket.MSG_PEEK) == b""
     except (OSError, ValueError):
         return True

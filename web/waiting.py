@@ -1,20 +1,31 @@
 """Waits for a task to come to rest."""
 
-import threading
 import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
 from tasks_store import Status, StoreUnavailable, Task, Watch
 from web.wire import Result
 
-TICK_S: Final = 1.0
-"""How often a wait looks up: whether the client is still there, and whether the feed missed something."""
+TICK_S: Final = 2.0
+"""How often a wait looks up: whether the client is still there, and still allowed."""
+
+READ_S: Final = 15.0
+"""How often a task that is waited for is read although nothing was heard of it."""
 
 Progress = Generator[bytes | None, None, Result]
 """The progress of a call as JSON, None now and then for a pause, and at last its result. To be closed when nobody
 wants the result any more, which cancels the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An answer that goes on for as long as its client listens."""
+
+    messages: Generator[bytes | None, None, Result]
+    """Messages, None now and then for a pause, and at last the result that ends the stream."""
 
 
 def until(
@@ -24,7 +35,8 @@ def until(
 
     A store that is away is waited for: its absence is shorter than most jobs.
     """
-    deadline = time.monotonic() + limit_s
+    read_at = time.monotonic()
+    deadline = read_at + limit_s
     if not is_reached(task):
         yield None  # the wait has begun
     while not is_reached(task):
@@ -37,7 +49,9 @@ def until(
                 yield event.progress
         if not events:
             yield None
-        if not events or any(event.progress is None for event in events):
+        now = time.monotonic()
+        if any(event.progress is None for event in events) or now - read_at > READ_S:
+            read_at = now
             with suppress(StoreUnavailable):
                 task = read()
     return task
@@ -53,20 +67,3 @@ def until_at_rest(
 def is_at_rest(task: Task) -> bool:
     """Nothing will happen to the task before somebody gives an answer, if anything ever does."""
     return task.status.is_terminal or task.status is Status.INPUT_REQUIRED
-
-
-class WaitingRoom:
-    """Has room for so many waiting calls that other requests still find a thread."""
-
-    def __init__(self, seats: int) -> None:
-        self._seats = threading.Semaphore(seats)
-
-    @contextmanager
-    def seat(self) -> Iterator[bool]:
-        """Whether the call may wait for as long as the block lasts."""
-        is_seated = self._seats.acquire(blocking=False)
-        try:
-            yield is_seated
-        finally:
-            if is_seated:
-                self._seats.release()

@@ -57,9 +57,8 @@ def task_notification(subscription_id: RequestId, task: Task) -> bytes:
 
 
 def subscription_ended(subscription_id: RequestId, server_info: Mapping[str, str]) -> bytes:
-    """The response that ends a subscription. Source: basic/patterns/subscriptions, "Graceful Closure"."""
-    meta = {SUBSCRIPTION_ID: _id(subscription_id), SERVER_INFO: server_info}
-    return orjson.dumps({"jsonrpc": "2.0", "id": _id(subscription_id), "result": {**COMPLETE, "_meta": meta}})
+    """The result that ends a subscription. Source: basic/patterns/subscriptions, "Graceful Closure"."""
+    return orjson.dumps({**COMPLETE, "_meta": {SUBSCRIPTION_ID: _id(subscription_id), SERVER_INFO: server_info}})
 
 
 def discovered(instructions: str, ttl_ms: int, cache_scope: str) -> dict[str, object]:

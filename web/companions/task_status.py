@@ -86,7 +86,7 @@ class TaskStatus:
     def task_status(
         self, call: Call, *, task_id: str, wait_seconds: float
     ) -> Generator[bytes | None, None, ToolResult]:
-        """The task, once it is at rest or the wait is over. Who finds no seat to wait in is answered at once.
+        """The task, once it is at rest or the wait is over. Who finds no place to wait in is answered at once.
 
         Raises:
             ToolError: this owner has no such task.
@@ -104,7 +104,7 @@ class TaskStatus:
 
     def _later(self, call: Call, task: Task, wait_s: float) -> Generator[bytes | None, None, Task]:
         read = self._calls.reader(call.owner, task.task_id)
-        with self._calls.room.seat() as may_wait:
+        with self._calls.place_if_free(call.owner) as may_wait:
             if not may_wait:
                 return task
             with self._connections().feed.watch(task.task_id) as watch:

@@ -16,18 +16,17 @@ from web.guards import acceptable
 from web.jobs import Jobs
 from web.legacy.asked import Asked
 from web.legacy.lifecycle import Lifecycle
-from web.legacy.replies import Replies, Result
+from web.legacy.replies import Replies, Result, Wait
 from web.legacy.responses import Responses, is_response
-from web.legacy.result_stream import ResultOpening
 from web.legacy.revisions import Revision
 from web.legacy.selection import INITIALIZE, revision_of
 from web.legacy.tasks import OlderTasks
-from web.legacy.tools import OlderTools, Wait
+from web.legacy.tools import OlderTools
 from web.methods.tools import ListTools
 from web.settings import Settings
 from workers.tool import Catalogue
 
-Serve = Callable[[Asked], Result | Wait | ResultOpening]
+Serve = Callable[[Asked], Result | Wait]
 
 NOTIFICATIONS: Final = frozenset(
     f"notifications/{what}" for what in ("initialized", "cancelled", "progress", "roots/list_changed", "tasks/status")
@@ -84,9 +83,7 @@ class OlderEra:
         tools = OlderTools(catalogue, settings, lists, calls, jobs)
         self._methods: dict[str, Entry] = {}
         self._replies = Replies(self._methods, count_limit)
-        tasks = OlderTasks(
-            catalogue, settings, connections, calls, jobs, admission.scopes, admission.limits, self._replies
-        )
+        tasks = OlderTasks(catalogue, settings, connections, calls, jobs, admission.scopes, admission.limits)
         self._methods |= {
             INITIALIZE: Entry(lifecycle.initialize, "server/discover"),
             "ping": Entry(lifecycle.ping, "server/discover"),
@@ -160,8 +157,6 @@ class OlderEra:
         reply = entry.serve(Asked(request_id, method, call, revision, sent.takes_events, token))
         if isinstance(reply, Generator):
             return begun(self._answering(reply, method, request_id), is_streamed=sent.takes_events)
-        if isinstance(reply, ResultOpening):
-            return reply
         return self._replies.result(request_id, reply)
 
     def _answering(self, wait: Wait, method: str, request_id: RequestId) -> Answering:

@@ -1,6 +1,6 @@
 """The JSON-RPC responses of the older era."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -23,6 +23,9 @@ from web.refusals import Refusals
 from web.wire import error_message, result_message
 
 Result = Mapping[str, object]
+
+Wait = Generator[bytes | None, None, Result]
+"""The wait for a result: messages meanwhile, None for a pause, and at last the result."""
 
 OLDER_CODES: Final[Mapping[int, int]] = {
     HEADER_MISMATCH: INVALID_REQUEST,

@@ -1,25 +1,24 @@
 """`tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel`, as they were while they were an experiment."""
 
-from collections.abc import Callable, Generator
-from functools import partial
+from collections.abc import Callable
 from typing import Final
 
 from marshmallow import fields
 
-from tasks_store import InvalidCursor, Status, Task, Wanted
+from tasks_store import InvalidCursor, Status, Task, TaskNotFound, Wanted
 from web.auth.scopes import Scopes
 from web.call import Params
 from web.calls import Calls
 from web.connections import Connections
-from web.errors import InvalidParams, NotAcceptable
+from web.errors import InvalidParams, NotAcceptable, TooManyStreams
 from web.jobs import Jobs
 from web.legacy.asked import Asked
-from web.legacy.replies import Replies, Result
-from web.legacy.result_stream import ResultOpening
-from web.legacy.wire import call_result, task_shown, tasks_listed
+from web.legacy.inputs import can_be_asked, request_message
+from web.legacy.replies import Result, Wait
+from web.legacy.wire import call_result, status_notification, task_shown, tasks_listed
 from web.limits import Limits
 from web.settings import Settings
-from web.waiting import until
+from web.waiting import TICK_S, until
 from workers.tool import Catalogue
 
 SPARE_S: Final = 5.0
@@ -57,7 +56,6 @@ class OlderTasks:
         jobs: Jobs,
         scopes: Scopes,
         limits: Limits,
-        replies: Replies,
     ) -> None:
         self._catalogue = catalogue
         self._connections = connections
@@ -65,7 +63,6 @@ class OlderTasks:
         self._jobs = jobs
         self._scopes = scopes
         self._limits = limits
-        self._replies = replies
         store = settings.store
         self._cancel_s = (store.cancel_grace_ms + store.sweep_ms) / 1000 + SPARE_S
 
@@ -73,7 +70,7 @@ class OlderTasks:
         """The task as it stands. Source: 2025-11-25, basic/utilities/tasks, "Getting Tasks"."""
         return task_shown(self._polled(asked))
 
-    def result(self, asked: Asked) -> Result | ResultOpening:
+    def result(self, asked: Asked) -> Result | Wait:
         """What the call would have been answered with; a task that has not ended is waited for, on a stream.
 
         Source: 2025-11-25, basic/utilities/tasks, "Retrieving Task Results".
@@ -83,15 +80,37 @@ class OlderTasks:
             return self._ended(asked, task)
         if not asked.takes_events:
             raise NotAcceptable("The result of a task that has not ended comes as text/event-stream")
-        self._connections().streams.take_seat(asked.call.owner)
-        return ResultOpening(
-            asked.request_id,
-            asked.call.caller,
-            task.task_id,
-            asked.revision,
-            partial(self._response, asked),
-            partial(self._refused, asked),
-        )
+        return self._awaited(asked, task.task_id)
+
+    def _awaited(self, asked: Asked, task_id: str) -> Wait:
+        """Ask the client, once each, what the task asks; tell its changes; and end with its result.
+
+        Source: 2025-11-25, basic/utilities/tasks, "Input Required Status" and "Result Retrieval".
+        """
+        streams, call = self._connections().streams, asked.call
+        with streams.place(call.owner), streams.follow(call.owner, [task_id]) as follower:
+            yield None  # what fails before has a status of its own
+            told: Task | None = None
+            put: set[str] = set()
+            while True:
+                news = follower.take(TICK_S)
+                if streams.is_ending or not call.caller.counts:
+                    raise TooManyStreams("This stream ends before the task does; ask again for its result")
+                if not news:
+                    yield None
+                    continue
+                task = news[task_id]
+                if task is None:
+                    raise TaskNotFound(task_id)
+                if task.status.is_terminal:
+                    return self._ended(asked, task)
+                if told is not None and task != told:
+                    yield status_notification(task)
+                told = task
+                for key, request in task.input_requests.items():
+                    if key not in put and can_be_asked(asked.revision, request):
+                        yield request_message(asked.revision, task_id, key, request)
+                    put.add(key)
 
     def list(self, asked: Asked) -> Result:
         """One page of this owner's tasks, the newest first, but for those of tools that the caller may not use.
@@ -109,7 +128,7 @@ class OlderTasks:
             raise InvalidParams("cursor: is not one that this server gave") from fault
         return tasks_listed(page.tasks, page.cursor)
 
-    def cancel(self, asked: Asked) -> Generator[bytes | None, None, Result]:
+    def cancel(self, asked: Asked) -> Wait:
         """The task has been cancelled. A job that runs ends at its next checkpoint, or is fenced off after its grace.
 
         Source: 2025-11-25, basic/utilities/tasks, "Task Cancellation".
@@ -117,7 +136,7 @@ class OlderTasks:
         task = self._permitted(asked)
         owner, read = asked.call.owner, self._calls.reader(asked.call.owner, task.task_id)
         if not task.status.is_terminal:
-            with self._calls.room.seat() as may_wait, self._connections().feed.watch(task.task_id) as watch:
+            with self._calls.place_if_free(owner) as may_wait, self._connections().feed.watch(task.task_id) as watch:
                 self._jobs.cancel(owner, task.task_id)
                 limit_s = self._cancel_s if may_wait else 0
                 seen = yield from until(lambda task: task.status.is_terminal, read(), read, watch, limit_s)
@@ -141,12 +160,3 @@ class OlderTasks:
 
     def _ended(self, asked: Asked, task: Task) -> Result:
         return call_result(asked.revision, self._calls.ended(task), task.task_id)
-
-    def _response(self, asked: Asked, task: Task) -> bytes:
-        try:
-            return self._replies.result(asked.request_id, self._ended(asked, task)).message
-        except Exception as fault:  # noqa: BLE001 - one fault must not end the thread of all streams
-            return self._refused(asked, fault)
-
-    def _refused(self, asked: Asked, fault: Exception) -> bytes:
-        return self._replies.refused(fault, asked.method, asked.request_id).message

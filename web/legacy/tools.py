@@ -15,7 +15,7 @@ from web.errors import InvalidParams
 from web.jobs import Jobs
 from web.legacy.asked import Asked
 from web.legacy.inputs import can_be_asked, request_message
-from web.legacy.replies import Result, unsupported
+from web.legacy.replies import Result, Wait, unsupported
 from web.legacy.revisions import Revision
 from web.legacy.wire import call_result, task_created, tool_listed, tools_listed
 from web.methods.tools import ANSWERABLE, NO_SUCH_TOOL, ListTools
@@ -26,10 +26,6 @@ from web.waiting import Progress, until
 from web.wire import Result as TodaysResult
 from web.wire import compact
 from workers.tool import Catalogue, Mode
-
-Wait = Generator[bytes | None, None, Result]
-"""Messages for the client, None now and then for a pause, and at last a result."""
-
 
 LEAST_MS: Final = 1_000
 """A task lives so long at least: a shorter life ends before its client has looked once."""
@@ -110,7 +106,7 @@ class OlderTools:
 
     def _awaited(self, asked: Asked, new: NewTask) -> Wait:
         with (
-            self._calls.seat(),
+            self._calls.place(new.owner),
             self._calls.followed(new) as (task, watch),
             self._calls.cancelled_if_left(new.owner, task.task_id, new.idempotency_key),
         ):

@@ -47,10 +47,10 @@ class Limits:
             "failures", failures / 60, 2 * failures, 0, quota, "Too many requests without a valid token"
         )
 
-    def check_request(self, owner: Owner) -> None:
-        """One more request of this owner may be served. Raises LimitReached."""
+    def check_request(self, owner: Owner, count: int = 1) -> None:
+        """One more request of this owner may be served, which costs as much as so many. Raises LimitReached."""
         if self._knows_owners:
-            self._requests.take(owner.key)
+            self._requests.take(owner.key, count)
 
     def check_poll(self, owner: Owner, task_id: str) -> None:
         """One more look at this task may be served. Raises LimitReached."""

@@ -53,8 +53,8 @@ class Rate:
         self._shares: OrderedDict[str, _Share] = OrderedDict()
         self._away_until = 0.0
 
-    def take(self, name: str) -> None:
-        """One more is given.
+    def take(self, name: str, count: int = 1) -> None:
+        """Take so many.
 
         Raises:
             LimitReached: not now.
@@ -64,11 +64,11 @@ class Rate:
         now = time.monotonic()
         with self._lock:
             share = self._share_of(name, now)
-            if share.left >= 1:
-                share.left -= 1
+            if share.left >= count:
+                share.left -= count
                 return
         if share.closed_until <= now and now >= self._away_until:
-            self._ask(name, share, now)
+            self._ask(name, share, now, count)
         if share.closed_until > now:
             raise LimitReached(self._kind, self._words, share.closed_until - now)
 
@@ -84,9 +84,9 @@ class Rate:
             self._shares.move_to_end(name)
         return share
 
-    def _ask(self, name: str, share: _Share, now: float) -> None:
+    def _ask(self, name: str, share: _Share, now: float, count: int) -> None:
         try:
-            wait_ms = self._quota().take(f"{self._kind}:{name}", self._shared_per_s, self._shared_burst)
+            wait_ms = self._quota().take(f"{self._kind}:{name}", self._shared_per_s, self._shared_burst, count=count)
         except StoreUnavailable:
             self._away_until = now + AWAY_S
             return

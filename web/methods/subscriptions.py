@@ -1,22 +1,24 @@
 """`subscriptions/listen`."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Final
 
 from marshmallow import fields
 
-from tasks_store import Owner, TaskNotFound
+from tasks_store import Task
 from web.auth.scopes import Scopes
 from web.call import Call, Params
 from web.connections import Connections
 from web.errors import InvalidParams, NotAcceptable
 from web.guards import acceptable
+from web.limits import Limits
 from web.methods.tasks import check_knows_tasks
-from web.subscription import Subscription
+from web.streams import Follower
+from web.waiting import TICK_S, Stream
+from web.wire import Result, acknowledged, subscription_ended, task_notification
 
 MOST_TASKS: Final = 100
-"""On one stream; each costs a look at the store before the stream begins."""
+"""On one stream; each costs as much as a request."""
 
 
 class Filter(Params):
@@ -33,47 +35,72 @@ class ListenParams(Params):
 
 LISTEN_PARAMS: Final = ListenParams()
 
+Messages = Generator[bytes | None, None, Result]
+
 
 class Subscriptions:
     """Opens streams on which clients hear of their tasks instead of asking again and again."""
 
-    def __init__(self, connections: Callable[[], Connections], scopes: Scopes) -> None:
+    def __init__(
+        self, connections: Callable[[], Connections], scopes: Scopes, limits: Limits, server_info: Mapping[str, str]
+    ) -> None:
         self._connections = connections
         self._scopes = scopes
+        self._limits = limits
+        self._server_info = server_info
 
-    def listen(self, call: Call) -> Subscription:
-        """What this client is going to be told; its seat is taken. Tasks that it does not own are left out.
+    def listen(self, call: Call) -> Stream:
+        """Tell each state of the tasks in question, each once. Tasks that the caller does not own are left out.
 
         Source: basic/patterns/subscriptions; ext-tasks, tasks.md, "Task Status Notifications".
         """
         if not acceptable(call.header("Accept") or "").event_stream:
             raise NotAcceptable("subscriptions/listen is answered as text/event-stream")
         wanted: Sequence[str] | None = call.params(LISTEN_PARAMS)["notifications"].get("task_ids")
-        if wanted is None:
-            with self._seat(call.owner):
-                return Subscription(call.request.id, call.caller, None)
-        check_knows_tasks(call)
-        if len(wanted) > MOST_TASKS:
-            raise InvalidParams(f"notifications.taskIds: names more than {MOST_TASKS} tasks")
-        with self._seat(call.owner):
-            owned = tuple(task_id for task_id in dict.fromkeys(wanted) if self._is_owned(call, task_id))
-            return Subscription(call.request.id, call.caller, owned)
+        if wanted is not None:
+            check_knows_tasks(call)
+            if len(wanted) > MOST_TASKS:
+                raise InvalidParams(f"notifications.taskIds: names more than {MOST_TASKS} tasks")
+            self._limits.check_request(call.owner, len(wanted))
+        return Stream(self._messages(call, wanted))
 
-    def _is_owned(self, call: Call, task_id: str) -> bool:
-        try:
-            task = self._connections().store.get(call.owner, task_id)
-        except TaskNotFound:
-            return False
-        self._scopes.check_task(call, task.tool)
-        return True
-
-    @contextmanager
-    def _seat(self, owner: Owner) -> Iterator[None]:
-        """A seat is taken, and given back only if the block fails."""
+    def _messages(self, call: Call, wanted: Sequence[str] | None) -> Messages:
         streams = self._connections().streams
-        streams.take_seat(owner)
-        try:
-            yield
-        except BaseException:
-            streams.give_seat_back(owner)
-            raise
+        with streams.place(call.owner):
+            owned = self._owned(call, wanted or ())
+            with streams.follow(call.owner, owned) as follower:
+                yield None  # what fails before has a status of its own
+                yield acknowledged(call.request.id, None if wanted is None else owned)
+                yield from self._states(call, follower)
+        return subscription_ended(call.request.id, self._server_info)
+
+    def _states(self, call: Call, follower: Follower) -> Generator[bytes | None, None, None]:
+        """Each state of each task, until all have ended, the caller is no longer allowed, or the process ends."""
+        streams = self._connections().streams
+        open_ids = set(follower.task_ids)
+        told: dict[str, Task] = {}
+        while open_ids and not streams.is_ending:
+            news = follower.take(TICK_S)
+            for task_id, task in news.items():
+                if not call.caller.counts:  # Source: basic/authorization, "Token Handling"
+                    return
+                if task is not None and told.get(task_id) != task:
+                    yield task_notification(call.request.id, task)
+                if task is None or task.status.is_terminal:
+                    open_ids.discard(task_id)
+                    told.pop(task_id, None)
+                else:
+                    told[task_id] = task
+            if not news:
+                if not call.caller.counts:
+                    return
+                yield None
+
+    def _owned(self, call: Call, task_ids: Sequence[str]) -> tuple[str, ...]:
+        """Those of the tasks that the caller owns, in one round trip. Raises InsufficientScope."""
+        wanted = dict.fromkeys(task_ids)
+        tasks = self._connections().store.get_all([(call.owner, task_id) for task_id in wanted])
+        for task in tasks:
+            if task is not None:
+                self._scopes.check_task(call, task.tool)
+        return tuple(task.task_id for task in tasks if task is not None)

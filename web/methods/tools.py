@@ -172,7 +172,7 @@ class CallTool:
 
     def _handed_over_late(self, called: Called, new: NewTask) -> Progress:
         """The result, when the job ends within the grace; else the handle. A client that leaves changes nothing."""
-        with self._calls.room.seat() as may_wait, self._calls.followed(new) as (task, watch):
+        with self._calls.place_if_free(new.owner) as may_wait, self._calls.followed(new) as (task, watch):
             grace_s = self._settings.web.grace_ms / 1000 if may_wait else 0
             seen = yield from until_at_rest(task, self._calls.reader(new.owner, task.task_id), watch, grace_s)
         if seen is not None and seen.status.is_terminal:
@@ -180,7 +180,7 @@ class CallTool:
         return task_created(seen or task)
 
     def _awaited(self, called: Called, new: NewTask) -> Progress:
-        with self._calls.seat(), self._calls.followed(new) as (task, watch):
+        with self._calls.place(new.owner), self._calls.followed(new) as (task, watch):
             return (yield from self._at_rest(called, task, watch))
 
     def _answerable(self, called: Called, new: NewTask) -> NewTask:
@@ -194,7 +194,7 @@ class CallTool:
     def _resumed(self, called: Called, task_id: str) -> Progress:
         """The parked job goes on with the answers of this retry; other keys than those outstanding are ignored."""
         owner = called.call.owner
-        with self._calls.seat(), self._connections().feed.watch(task_id) as watch:
+        with self._calls.place(owner), self._connections().feed.watch(task_id) as watch:
             try:
                 task = self._connections().store.get(owner, task_id)
                 answers = checked_answers(task.input_requests, called.responses)

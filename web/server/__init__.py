@@ -1,1 +1,0 @@
-"""How connections become requests: what gunicorn leaves open to whoever sends slowly."""

@@ -1,0 +1,94 @@
+"""gunicorn's gevent worker, with a time limit on each phase of a connection."""
+
+import socket
+from contextlib import suppress
+from typing import Any, Final
+
+import gevent
+from gevent.socket import wait_read
+from gunicorn.http.body import ChunkedReader, LengthReader
+from gunicorn.workers.ggevent import GeventWorker
+
+LINGER_S: Final = 2.0
+"""How long a connection is read on after an answer to a request that was not read whole: closing it at once would
+reset it, and the client would lose the answer. Source: RFC 9112, section 9.6."""
+
+TRAILER_BYTES: Final = 8192
+"""The largest trailer section of a chunked body."""
+
+
+class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no types
+    """Gives a request so long to send its head, and an answer so long to be taken; an idle connection `keepalive`.
+
+    The time for a body is the application's business: see `web.body`.
+    """
+
+    head_s = 20.0
+    answer_s = 30.0
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._between_requests: set[socket.socket] = set()
+
+    def timeout_ctx(self) -> gevent.Timeout:
+        """Return the limit on a request's head."""
+        return gevent.Timeout(self.head_s, False)
+
+    def notify(self) -> None:
+        """Tell the arbiter that this process lives; once it is to stop, end what would wait."""
+        super().notify()
+        if not self.alive:
+            self.wsgi.extensions["coatcheck"].end_streams()
+            for connection in self._between_requests:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RD)
+
+    def handle(self, listener: socket.socket, client: socket.socket, addr: Any) -> None:
+        """Serve a connection."""
+        self._between_requests.add(client)
+        try:
+            super().handle(listener, client, addr)
+        finally:
+            self._between_requests.discard(client)
+
+    def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> bool:
+        """Answer a request, then wait for the next one. Raise StopIteration to close the connection."""
+        self._between_requests.discard(sock)
+        if isinstance(req.body.reader, ChunkedReader):
+            req.body.reader.limit_trailer_section = TRAILER_BYTES
+        sock.settimeout(self.answer_s)
+        try:
+            super().handle_request(listener_name, req, sock, addr)
+        except TimeoutError as fault:
+            self.log.info("A connection was closed: its client did not take an answer in time")
+            raise StopIteration from fault
+        finally:
+            if not _is_read(req):
+                _linger(sock)
+                req.force_close()
+        self._between_requests.add(sock)
+        if (ahead := req.unreader.take_buffered()) or req.must_close:
+            req.unreader.unread(ahead)
+            gevent.sleep(0)  # a client that sends request upon request takes turns with the others
+        else:
+            wait_read(sock.fileno(), self.cfg.keepalive, StopIteration())
+        return True
+
+    def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
+        """Answer what is not a request."""
+        super().handle_error(req, client, addr, exc)
+        _linger(client)
+
+
+def _is_read(req: Any) -> bool:
+    """Return whether the next request of the connection begins here."""
+    reader = req.body.reader
+    return not (reader.length if isinstance(reader, LengthReader) else reader.parser)
+
+
+def _linger(sock: socket.socket) -> None:
+    """Tell the client that nothing more comes, and throw away what it still sends."""
+    with suppress(OSError), gevent.Timeout(LINGER_S, False):
+        sock.shutdown(socket.SHUT_WR)
+        while sock.recv(65_536):
+            gevent.sleep(0)
