@@ -32,7 +32,8 @@ class Quota:
     def take(self, name: str, per_s: float, at_once: int, nonce: str = "", count: int = 1) -> int:
         """Take `count` from the bucket of this name; return 0, or after how many ms there are so many.
 
-        The bucket refills at this rate and holds so many at once, which is what is taken at most. `nonce` is given to send the same taking again.
+        The bucket refills at this rate and holds `at_once`, which is the most that is taken. `nonce` is given to send
+        the same taking again.
         """
         code, *rest = self._sender.send(
             script("take"),

@@ -30,6 +30,7 @@ class Sender:
 
     def __init__(self, settings: StoreSettings, patience: Patience) -> None:
         self._connect = connector(settings, patience)
+        self._connections = settings.redis_connections
         self._by_pid: dict[int, Lines] = {}
         self._is_strict = settings.durability == "strict"
         self.vault = Vault(settings.encryption_keys)
@@ -42,13 +43,16 @@ class Sender:
         child.
         """
         pid = os.getpid()
-        return self._by_pid.get(pid) or self._by_pid.setdefault(pid, Lines(self._connect()))
+        return self._by_pid.get(pid) or self._by_pid.setdefault(pid, self._make())
+
+    def _make(self) -> Lines:
+        return Lines(self._connect(), self._connections)
 
     @contextmanager
     def client(self) -> Iterator[Client]:
         """The driver's client; its errors leave the block as this folder's."""
-        with driver_errors_translated():
-            yield self._lines.client
+        with driver_errors_translated(), self._lines.client() as client:
+            yield client
 
     def send(self, one: Script, named: Mapping[str, str], **args: Argument) -> list[Any]:
         """The script's reply.
@@ -73,8 +77,8 @@ class Sender:
 
     def send_all(self, one: Script, calls: Sequence[tuple[Mapping[str, str], Mapping[str, Argument]]]) -> list[Any]:
         """Return the script's reply to each call, all of them in one round trip. For scripts that only read."""
-        with driver_errors_translated():
-            pipeline = self._lines.client.pipeline(transaction=False)
+        with self.client() as client:
+            pipeline = client.pipeline(transaction=False)
             for named, args in calls:
                 ordered, values = one.order(named, args)
                 pipeline.execute_command("EVALSHA", one.sha, len(ordered), *ordered, *values)
@@ -106,11 +110,12 @@ class Sender:
 
         Source: Redis, WAITAOF.
         """
-        pipeline = self._lines.client.pipeline(transaction=False)
-        pipeline.execute_command(*command)
-        pipeline.set(CONFIRMED, 1, px=CONFIRMED_MS)
-        pipeline.execute_command("WAITAOF", 1, 0, CONFIRM_MS)
-        reply, written, confirmed = pipeline.execute(raise_on_error=False)
+        with self._lines.client() as client:
+            pipeline = client.pipeline(transaction=False)
+            pipeline.execute_command(*command)
+            pipeline.set(CONFIRMED, 1, px=CONFIRMED_MS)
+            pipeline.execute_command("WAITAOF", 1, 0, CONFIRM_MS)
+            reply, written, confirmed = pipeline.execute(raise_on_error=False)
         for fault in (reply, written):
             if isinstance(fault, RedisError):
                 raise fault

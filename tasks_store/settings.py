@@ -28,6 +28,9 @@ class StoreSettings:
     """`COATCHECK_REDIS_TLS_VERIFY`: `false` where the platform hands out self-signed certificates for `rediss://`."""
     redis_ca_file: str | None = None
     """`COATCHECK_REDIS_CA_FILE`: the authority that signed the certificate of a `rediss://` server."""
+    redis_connections: int = 16
+    """`COATCHECK_REDIS_CONNECTIONS`: connections of one process to the store at a time, besides the one that hears of
+    changes; who finds none free waits, for a second in a web process."""
     lease_ms: int = 10_000
     """`COATCHECK_LEASE_SECONDS`: how long a silent run keeps its right to write."""
     sweep_ms: int = 4_000
@@ -69,6 +72,11 @@ class StoreSettings:
             faults=env.str("COATCHECK_FAULTS", default.faults),
             redis_tls_verify=env.bool("COATCHECK_REDIS_TLS_VERIFY", default.redis_tls_verify),
             redis_ca_file=env.str("COATCHECK_REDIS_CA_FILE", None),
+            redis_connections=env.int(
+                "COATCHECK_REDIS_CONNECTIONS",
+                default.redis_connections,
+                validate=Range(min=1, error="must be at least 1"),
+            ),
             lease_ms=milliseconds(env, "COATCHECK_LEASE_SECONDS", default.lease_ms, least=1),
             sweep_ms=milliseconds(env, "COATCHECK_SWEEP_SECONDS", default.sweep_ms, least=0.1),
             keep_ms=milliseconds(env, "COATCHECK_KEEP_SECONDS", default.keep_ms, least=1, most=3_600),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import orjson
 
 from web.errors import InvalidParams, MissingCapability
+from web.threads import compute
 from web.wire import compact
 from workers.errors import InvalidAnswer
 from workers.inputs import check_answer, missing_capability
@@ -18,6 +19,10 @@ def checked_answers(requests: Mapping[str, bytes], responses: Mapping[str, objec
 
     Source: ext-tasks, tasks.md, "Task Update Requests"; basic/patterns/mrtr, "Error Handling".
     """
+    return compute(_checked, requests, responses)
+
+
+def _checked(requests: Mapping[str, bytes], responses: Mapping[str, object]) -> dict[str, bytes]:
     answers: dict[str, bytes] = {}
     faults: list[str] = []
     for key, request in requests.items():

@@ -1,5 +1,6 @@
 """Reads a request's body within bounds of size and time."""
 
+from contextlib import suppress
 from typing import Any, Final
 
 from flask import Request
@@ -11,6 +12,10 @@ from web.in_flight import InFlight
 
 SOCKET: Final = "gunicorn.socket"
 """Where gunicorn leaves the connection in the WSGI environment."""
+
+DISCARD_BYTES: Final = 64 * 1024
+DISCARD_S: Final = 0.05
+"""How much of a refused body is read, and for how long, so that another request can follow on its connection."""
 
 LATE: Final = "The body did not arrive whole in time"
 
@@ -44,6 +49,16 @@ class BodyReader:
             # Half a message can be a whole one of another meaning.
             raise BodyTooSlow(LATE)
         return body
+
+    def discard(self, request: Request, refusal: Exception) -> None:
+        """Read the rest of a refused body; where that takes long, or makes no sense, end the connection instead."""
+        body = request.environ["wsgi.input"]
+        is_read = False
+        if not isinstance(refusal, BodyTooLarge | BodyTooSlow | MalformedBody):
+            with suppress(OSError, ParseException), Timeout(DISCARD_S, False):  # type: ignore[arg-type]
+                is_read = len(body.read(DISCARD_BYTES)) < DISCARD_BYTES
+        if not is_read and hasattr(body, "force_close"):
+            body.force_close()
 
     def _too_large(self) -> BodyTooLarge:
         return BodyTooLarge(f"The body is larger than {self._max_bytes} bytes")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import orjson
@@ -13,6 +14,7 @@ from web.errors import CallFailed, LimitReached, TooManyWaiting
 from web.jobs import Jobs
 from web.served import Served
 from web.settings import Settings
+from web.threads import AuthorsThread, compute
 from web.waiting import Progress
 from web.wire import Result, compact
 from workers.inline import run_inline
@@ -27,12 +29,13 @@ class Calls:
         self._settings = settings
         self._connections = connections
         self._jobs = jobs
+        self.authors = AuthorsThread()
 
     def inline(self, call: Call, tool: Tool, arguments: Mapping[str, Any]) -> Result | Progress:
         """The result of a tool that runs here, or the wait for it. Raises CallFailed, and what a Served tool raises."""
         if isinstance(tool, Served):
             return tool.serve(call, arguments)
-        ending = run_inline(tool, arguments, self._settings.workers)
+        ending = self.authors.run(partial(run_inline, tool, arguments, self._settings.workers))
         if ending.error is not None:
             raise call_failed(ending.error)
         return ending.result
@@ -49,7 +52,7 @@ class Calls:
         return NewTask(
             owner=call.owner,
             tool=tool.name,
-            arguments=compact(arguments),
+            arguments=compute(compact, arguments),
             capabilities=compact(request.capabilities),
             ttl_ms=tool.ttl_ms,
             poll_interval_ms=tool.poll_interval_ms,

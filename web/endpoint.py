@@ -23,6 +23,8 @@ from web.json_reader import read_json
 from web.metrics import SERVED
 from web.observed import observed
 from web.streaming import client_has_left, in_one_piece, streamed
+from web.threads import LARGE as LARGE_BODY
+from web.threads import compute, is_large
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -85,8 +87,11 @@ def endpoint(
                 raise MethodNotAllowed("This endpoint takes POST only")
             forms = acceptable(request.environ.get("HTTP_ACCEPT", ""))
             check_content_type(request)
-            body = read_json(bodies.read(request))
+            sent = bodies.read(request)
+            is_large.set(len(sent) > LARGE_BODY)
+            body = compute(read_json, sent)
         except Exception as fault:  # noqa: BLE001 - as in the dispatch
+            bodies.discard(request, fault)
             return response_of(dispatch.refused(fault), Acceptable(json=True, event_stream=False))
         header = sent_with(request.environ)
         era = next((other for other in others if other.takes(body, header)), dispatch)

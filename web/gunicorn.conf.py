@@ -34,6 +34,7 @@ settings = all_settings.web
 bind = [f"[{settings.host}]:{settings.port}" if ":" in settings.host else f"{settings.host}:{settings.port}"]
 
 BoundedGeventWorker.head_s = settings.body_ms / 1000
+BoundedGeventWorker.answer_s = settings.answer_ms / 1000
 worker_class = BoundedGeventWorker
 """Streams, waiting calls and slow clients cost a greenlet each; see docs/architecture.md for why and how much."""
 workers = settings.processes
@@ -54,8 +55,8 @@ files = FILES + settings.connections
 files = files if hard_limit == resource.RLIM_INFINITY else min(hard_limit, files)
 resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft_limit, files), hard_limit))
 
-worker_connections = min(settings.connections, files // 2 if files < FILES + settings.connections else files)
-"""Connections of one process; each is a file, and so is each one to Redis."""
+worker_connections = max(files - FILES, files // 2)
+"""Clients' connections to one process; any further one waits until another ends."""
 
 logger_class = JsonLog if all_settings.workers.log_format == "json" else Logger
 """gunicorn's own lines look like ours."""

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Final
 
 import gevent
+from greenlet import greenlet as Greenlet
 
 LARGE: Final = 32 * 1024
 """Bytes; what is smaller is bounded by the number of connections."""
@@ -26,7 +27,7 @@ class InFlight:
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
-        self._bytes: dict[object, int] = {}
+        self._bytes: dict[Greenlet, int] = {}
         """By greenlet, the oldest first."""
         self._total = 0
 
@@ -41,7 +42,7 @@ class InFlight:
         while self._total > self._most and self._bytes:
             oldest = next(iter(self._bytes))
             self._total -= self._bytes.pop(oldest)
-            gevent.kill(oldest, TooSlow("Too slow for so large a message"), block=False)
+            gevent.kill(oldest, TooSlow("Too slow for so large a message"))
         self._bytes[me] = size
         try:
             yield

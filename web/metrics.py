@@ -18,6 +18,7 @@ from prometheus_client.registry import Collector
 from tasks_store import StoreError, TaskStore
 from web.auth.settings import LOOPBACK_HOSTS
 from web.connections import Connections, ConnectionsOfProcess
+from web.loop_monitor import BLOCKED
 from web.settings import Settings
 from workers.errors import BrokerUnavailable
 from workers.logs import begin
@@ -40,6 +41,7 @@ COUNTERS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     LIMITS: ("Requests refused because a limit was reached", ("limit",)),
     RUNS: ("Runs that ended", ("tool", "outcome")),
     SETTLED: ("Exposed tasks that ended with their work", ("tool", "status")),
+    BLOCKED: ("Times that the event loop of a web process was blocked for a second", ()),
     TRANSITIONS: ("What the sweeper did: expire, recover, resend, lapse", ("kind",)),
 }
 HISTOGRAMS: Final[Mapping[str, tuple[str, str]]] = {

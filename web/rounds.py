@@ -7,6 +7,7 @@ Source: basic/patterns/mrtr; ext-tasks, tasks.md, "Task Creation".
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
@@ -14,6 +15,7 @@ import orjson
 from web.answers import check_askable, checked_answers
 from web.errors import InvalidParams
 from web.sealed import Binding, Sealer, State
+from web.threads import AuthorsThread
 from web.wire import compact, input_required
 from workers.inputs import InputRequest
 from workers.tool import Tool
@@ -34,6 +36,7 @@ def first_round(
     declared: Mapping[str, object],
     binding: Binding,
     sealer: Sealer,
+    authors: AuthorsThread,
 ) -> FirstAnswers | dict[str, object]:
     """The answers that the job begins with; or, while some are missing, the result that asks for these.
 
@@ -44,12 +47,12 @@ def first_round(
     """
     if tool.ask_first is None:
         return FirstAnswers({})
-    asked = tool.first_requests(tool.arguments.load(arguments))
+    asked = authors.run(lambda: tool.first_requests(tool.arguments.load(arguments)))
     requests = {key: compact(request.to_wire()) for key, request in asked.items()}
     known = {key: compact(state.answers[key]) for key in requests if key in state.answers}
     given = checked_answers({key: requests[key] for key in requests if key not in known}, responses)
     for key, answer in given.items():
-        _validate(key, asked[key], orjson.loads(answer))
+        authors.run(partial(_validate, key, asked[key], orjson.loads(answer)))
     known |= given
     missing = {key: request for key, request in requests.items() if key not in known}
     if missing:

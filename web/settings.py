@@ -54,6 +54,8 @@ class WebSettings:
     """`COATCHECK_MAX_BODY_BYTES`: the largest request."""
     body_ms: int = 20_000
     """`COATCHECK_BODY_SECONDS`: how long a request may take to arrive."""
+    answer_ms: int = 30_000
+    """`COATCHECK_ANSWER_SECONDS`: how long a client may take to read an answer, or one message of a stream."""
     sync_ms: int = 25_000
     """`COATCHECK_SYNC_SECONDS`: how long a synchronous call waits for its job; most routers cut at 30 seconds."""
     grace_ms: int = 0
@@ -96,6 +98,7 @@ class WebSettings:
             secret_key=env.str("COATCHECK_SECRET_KEY", cls.secret_key, validate=_check_secret),
             max_body_bytes=env.int("COATCHECK_MAX_BODY_BYTES", cls.max_body_bytes, validate=_AT_LEAST_1),
             body_ms=milliseconds(env, "COATCHECK_BODY_SECONDS", cls.body_ms, least=0.1),
+            answer_ms=milliseconds(env, "COATCHECK_ANSWER_SECONDS", cls.answer_ms, least=0.1),
             sync_ms=milliseconds(env, "COATCHECK_SYNC_SECONDS", cls.sync_ms, least=0.1),
             grace_ms=milliseconds(env, "COATCHECK_GRACE_SECONDS", cls.grace_ms, least=0, most=60),
             legacy=env.bool("COATCHECK_LEGACY", cls.legacy),

@@ -21,11 +21,12 @@ AWAY_S: Final = 1.0
 
 
 class Follower:
-    """What one stream has not told yet: of each task the newest state alone, however slow its reader is."""
+    """What one stream has not told yet: of each task the newest state alone, and none twice."""
 
     def __init__(self, owner: Owner, task_ids: Sequence[str]) -> None:
         self.owner = owner
         self.task_ids = tuple(dict.fromkeys(task_ids))
+        self._known: dict[str, Task | None] = {}
         self._news: dict[str, Task | None] = {}
         self._changed = threading.Condition()
         self._is_woken = False
@@ -33,7 +34,9 @@ class Follower:
     def put(self, task_id: str, task: Task | None) -> None:
         """Leave the task's state, None when the task is gone."""
         with self._changed:
-            self._news[task_id] = task
+            if task_id in self._known and self._known[task_id] == task:
+                return
+            self._known[task_id] = self._news[task_id] = task
             self._changed.notify()
 
     def wake(self) -> None:

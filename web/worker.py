@@ -32,7 +32,7 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
 
     def timeout_ctx(self) -> gevent.Timeout:
         """Return the limit on a request's head."""
-        return gevent.Timeout(self.head_s, False)
+        return gevent.Timeout(self.head_s, False)  # type: ignore[arg-type]
 
     def notify(self) -> None:
         """Tell the arbiter that this process lives; once it is to stop, end what would wait."""
@@ -54,6 +54,7 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> bool:
         """Answer a request, then wait for the next one. Raise StopIteration to close the connection."""
         self._between_requests.discard(sock)
+        req.body.force_close = req.force_close  # for an application that does not read the body: see web.body
         if isinstance(req.body.reader, ChunkedReader):
             req.body.reader.limit_trailer_section = TRAILER_BYTES
         sock.settimeout(self.answer_s)
@@ -88,7 +89,7 @@ def _is_read(req: Any) -> bool:
 
 def _linger(sock: socket.socket) -> None:
     """Tell the client that nothing more comes, and throw away what it still sends."""
-    with suppress(OSError), gevent.Timeout(LINGER_S, False):
+    with suppress(OSError), gevent.Timeout(LINGER_S, False):  # type: ignore[arg-type]
         sock.shutdown(socket.SHUT_WR)
         while sock.recv(65_536):
             gevent.sleep(0)

@@ -50,6 +50,8 @@ class Dispatcher:
     def _make(self) -> Celery:
         app = create_celery(self._settings, self._store, reply_seconds=REPLY_SECONDS)
         app.conf.task_publish_retry_policy = ONE_MORE_TRY
+        # Else each thread makes a backend of its own, and in a web process each connection is a thread.
+        app.conf.result_backend_thread_safe = True
         app.conf.broker_transport_options = {**app.conf.broker_transport_options, **ONE_MORE_TRY}
         return app
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from tests.support.waiting import wait_until
 from tests.web.door import encode, headers_of, request
 from tests.web.raw_sockets import head_of, reset
 
@@ -40,6 +39,8 @@ class Listener:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S)
         self._socket.sendall(head_of(sent).replace(b"HTTP/1.1", version.encode(), 1) + body)
         self._received = b""
+        self._is_chunked = False
+        self._raw = b""
         self.comments = 0
 
     @property
@@ -51,7 +52,10 @@ class Listener:
         """Status and headers, names in lower case; to be read first."""
         status, *lines = self._until(b"\r\n\r\n").decode().splitlines()
         pairs = (line.partition(": ") for line in lines if line)
-        return int(status.split()[1]), {name.lower(): value for name, _, value in pairs}
+        headers = {name.lower(): value for name, _, value in pairs}
+        if headers.get("transfer-encoding") == "chunked":
+            self._is_chunked, self._raw, self._received = True, self._received, b""
+        return int(status.split()[1]), headers
 
     def begun(self) -> Self:
         """The listener, past the head of a stream that was granted."""
@@ -104,24 +108,14 @@ class Listener:
         return result
 
     def rest(self) -> bytes:
-        """Everything up to the end of the connection."""
+        """Everything up to the end of the stream."""
         try:
-            while piece := self._socket.recv(65_536):
+            while piece := self._piece():
                 self._received += piece
         except ConnectionResetError:
             pass
         rest, self._received = self._received, b""
         return rest
-
-    def is_closed(self) -> bool:
-        """The server has closed the connection; what comes meanwhile is thrown away."""
-        self._socket.setblocking(False)
-        try:
-            return self._socket.recv(65_536) == b""
-        except BlockingIOError:
-            return False
-        except ConnectionResetError:
-            return True
 
     def reset(self) -> None:
         """The client is gone without a goodbye."""
@@ -141,13 +135,28 @@ class Listener:
 
     def _until(self, end: bytes) -> bytes:
         while end not in self._received:
-            piece = self._socket.recv(65_536)
+            piece = self._piece()
             assert piece, f"the stream ended: {self._received!r}"
             self._received += piece
         found, _, self._received = self._received.partition(end)
         return found + end
 
+    def _piece(self) -> bytes:
+        """The next piece of the body, nothing at its end. Source: RFC 9112, section 7.1."""
+        if not self._is_chunked:
+            return self._socket.recv(65_536)
+        while b"\r\n" not in self._raw:
+            if not self._receive():
+                return b""
+        line, _, self._raw = self._raw.partition(b"\r\n")
+        size = int(line, 16)
+        while len(self._raw) < size + 2:
+            if not self._receive():
+                return b""
+        piece, self._raw = self._raw[:size], self._raw[size + 2 :]
+        return piece
 
-def wait_until_closed(listener: Listener) -> None:
-    """The server has closed the stream."""
-    wait_until(listener.is_closed, LIMIT_S, "the end of a stream")
+    def _receive(self) -> bool:
+        piece = self._socket.recv(65_536)
+        self._raw += piece
+        return bool(piece)

@@ -16,7 +16,7 @@ import pytest
 from tasks_store import Patience, StoreSettings, TaskStore
 from tasks_store.keys import FEED, TaskKeys
 from tests.streams.conftest import Listen, Work, polled, server_process
-from tests.streams.listener import Listener, listen_request, wait_until_closed
+from tests.streams.listener import Listener, listen_request
 from tests.support.client import Client
 from tests.support.platform import ROOT, Platform
 from tests.support.ports import free_port
@@ -75,8 +75,7 @@ def test_the_head_and_the_first_message_come_at_once(listen: Listen, platform: P
         assert headers["content-type"].startswith("text/event-stream")
         assert headers["cache-control"] == "no-cache"
         assert headers["x-accel-buffering"] == "no"
-        assert headers["connection"] == "close"
-        assert headers.keys().isdisjoint({"content-encoding", "content-length", "transfer-encoding"})
+        assert headers.keys().isdisjoint({"content-encoding", "content-length"})
         assert len(stream.acknowledged()) == 1
 
 
@@ -178,7 +177,7 @@ def test_clients_that_vanish_leave_nothing_behind(listen: Listen, platform: Plat
     for stream in streams:
         stream.begun().acknowledged()
     assert files_of(process) >= files + MANY
-    assert process.num_threads() <= threads + 40  # those that answer requests, made when they are needed
+    assert process.num_threads() == threads
     for number, stream in enumerate(streams):
         stream.reset() if number % 2 else stream.close()
     wait_until(lambda: files_of(process) <= files + 40, 30.0, "the end of the streams")
@@ -236,7 +235,7 @@ def test_streams_above_the_limit_are_refused_at_once_and_polls_are_served(
     start: Start, work_on: Callable[[Platform], Work]
 ) -> None:
     """C39: a place that becomes free is given to the next."""
-    platform = start(COATCHECK_STREAMS="5", COATCHECK_THREADS="4")
+    platform = start(COATCHECK_STREAMS="5")
     work, door = work_on(platform), Door(platform.port)
     task_id = work.new()
     streams = [Listener(platform.port, listen_request([task_id])).begun() for _ in range(5)]
@@ -296,7 +295,6 @@ def test_a_process_that_is_killed_ends_its_streams_without_one(
         stream.acknowledged()
         stream.state()
         server_process(platform).kill()
-        wait_until_closed(stream)
         assert b"result" not in stream.rest()
 
 

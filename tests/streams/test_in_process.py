@@ -1,162 +1,133 @@
-"""Streams without a server around them: what would take too long to wait for with one."""
+"""What streams are told, without a server around them."""
 
-import select
-import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import closing
 
 import pytest
+from redis import Redis
 
-from tasks_store import ANONYMOUS, Feed, TaskStore
+from tasks_store import ANONYMOUS, Feed, Status, Task, TaskStore
+from tasks_store.keys import FEED, TaskKeys
 from tests.streams.conftest import Work
 from tests.support.waiting import wait_until
-from web.auth.caller import ANYBODY, Caller
-from web.errors import TooManyStreams
-from web.outlet import can_take, take
-from web.seats import Seats
-from web.streams import Streams
-from web.subscription import Subscription
+from web.errors import LimitReached, TooManyStreams
+from web.limits.concurrency import ConcurrencyLimit
+from web.streams import Follower, Streams
 
-SERVER = {"name": "coatcheck", "version": "1"}
+LIMIT_S = 10.0
 
 
 @pytest.fixture
-def seats() -> Seats:
-    """Room for one stream."""
-    return Seats(1, 0)
-
-
-@pytest.fixture
-def streams(store: TaskStore, seats: Seats, monkeypatch: pytest.MonkeyPatch) -> Iterator[Streams]:
-    """The streams of this process, in a hurry."""
-    monkeypatch.setattr("web.streams.LOOK_S", 0.05)
-    with closing(Feed(store.settings)) as feed, closing(Streams(store, feed, seats, SERVER)) as streams:
+def streams(store: TaskStore) -> Iterator[Streams]:
+    """The streams of this process, with a place for one."""
+    limit = ConcurrencyLimit("streams", 1, 0, lambda: TooManyStreams("full"))
+    with closing(Feed(store.settings)) as feed, closing(Streams(store, feed, limit)) as streams:
         yield streams
 
 
-def is_free(streams: Streams) -> bool:
-    """Another stream would be let in."""
-    try:
-        streams.take_seat(ANONYMOUS)
-    except TooManyStreams:
-        return False
-    streams.give_seat_back(ANONYMOUS)
-    return True
+def told(follower: Follower) -> Task | None:
+    """The next state of the one task that is followed."""
+    ends_at = time.monotonic() + LIMIT_S
+    while time.monotonic() < ends_at:
+        if news := follower.take(LIMIT_S):
+            (task,) = news.values()
+            return task
+    raise AssertionError("nothing was told")
 
 
-def opened(streams: Streams, task_id: str, caller: Caller = ANYBODY) -> socket.socket:
-    """The client's end of a stream on this task."""
-    streams.take_seat(ANONYMOUS)
-    ours, theirs = socket.socketpair()
-    with ours:
-        streams.begin(Subscription(1, caller, (task_id,)), ours, b"head\r\n\r\n")
-    theirs.settimeout(10.0)
-    return theirs
-
-
-def all_of(connection: socket.socket) -> bytes:
-    """Everything that comes until the end."""
-    found = b""
-    while piece := connection.recv(65_536):
-        found += piece
-    return found
-
-
-def test_a_reader_who_takes_nothing_is_cut(store: TaskStore, streams: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SUB-3"""
-    monkeypatch.setattr("web.outlet.TAKE_S", 0.3)
-    work = Work(store)
-    task_id = work.new()
-    work.run(task_id)
-    with opened(streams, task_id) as client:
-        work.report(task_id, "x" * 4_000_000)
-        assert not is_free(streams)
-        wait_until(lambda: is_free(streams), 10.0, "the end of the stream")
-        assert b'"result"' not in all_of(client)
-
-
-@pytest.mark.parametrize("seats", [Seats(10, 0)], ids=["room for ten"])
-def test_slow_readers_together_hold_back_so_much_at_most(
-    store: TaskStore, streams: Streams, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """SUB-3: whoever holds back most is cut; the others stay."""
-    monkeypatch.setattr("web.streams.MOST_HELD", 10_000_000)
-    work = Work(store)
-    task_id = work.new()
-    work.run(task_id)
-    with ExitStack() as all_of_them:
-        clients = [all_of_them.enter_context(opened(streams, task_id)) for _ in range(10)]
-        work.report(task_id, "x" * 4_000_000)
-        wait_until(lambda: sum(has_been_cut(client) for client in clients) == 8, 10.0, "the end of eight streams")
-        assert is_free(streams)
-
-
-def has_been_cut(client: socket.socket) -> bool:
-    """The other end of the connection is closed; nothing is read from it."""
-    poll = select.poll()
-    poll.register(client, select.POLLHUP)
-    return any(mask & select.POLLHUP for _, mask in poll.poll(0))
-
-
-def test_a_stream_ends_when_what_proves_its_caller_expires(store: TaskStore, streams: Streams) -> None:
-    """C105"""
-    task_id = Work(store).new()
-    with opened(streams, task_id, Caller(ANONYMOUS, None, time.time() + 0.3)) as client:
-        assert b'"resultType":"complete"' in all_of(client).splitlines()[-2]
-    wait_until(lambda: is_free(streams))
-
-
-def test_a_comment_breaks_the_silence(store: TaskStore, streams: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
-    """HTTP-8"""
-    monkeypatch.setattr("web.stream.COMMENT_S", 0.1)
-    with opened(streams, Work(store).new()) as client:
-        found = b""
-        while b"\n\n:\n\n:\n\n" not in found:
-            found += client.recv(65_536)
-
-
-def test_a_process_that_ends_begins_no_stream(store: TaskStore, streams: Streams) -> None:
+def test_a_follower_is_told_the_state_of_now_and_each_later_one(store: TaskStore, streams: Streams) -> None:
     """SUB-2"""
-    task_id = Work(store).new()
-    with opened(streams, task_id) as client:
-        streams.close()
-        assert b'"resultType":"complete"' in all_of(client).splitlines()[-2]
-    with pytest.raises(TooManyStreams):
-        streams.take_seat(ANONYMOUS)
+    work = Work(store)
+    task_id = work.new()
+    with streams.follow(ANONYMOUS, [task_id]) as follower:
+        assert told(follower) == store.get(ANONYMOUS, task_id)
+        work.run(task_id)
+        assert told(follower) == store.get(ANONYMOUS, task_id)
+        work.finish(task_id)
+        ended = told(follower)
+    assert ended is not None
+    assert ended.status is Status.COMPLETED
 
 
-def test_a_stream_that_was_granted_before_the_end_is_ended_at_once(store: TaskStore, streams: Streams) -> None:
-    """SUB-2: nobody is left waiting on a connection that nobody serves."""
-    task_id = Work(store).new()
-    streams.take_seat(ANONYMOUS)
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        theirs.settimeout(10.0)
-        streams.close()
-        streams.begin(Subscription(1, ANYBODY, (task_id,)), ours, b"head\r\n\r\n")
-        assert b'"resultType":"complete"' in all_of(theirs).splitlines()[-2]
+def test_a_follower_who_does_not_look_is_told_the_newest_state_alone(store: TaskStore, streams: Streams) -> None:
+    """SUB-3"""
+    work = Work(store)
+    task_id = work.new()
+    with streams.follow(ANONYMOUS, [task_id]) as lazy, streams.follow(ANONYMOUS, [task_id]) as eager:
+        told(lazy)
+        told(eager)
+        work.run(task_id)
+        told(eager)
+        work.ask(task_id)
+        assert (newest := told(eager)) is not None
+        assert newest.status is Status.INPUT_REQUIRED
+        assert told(lazy) == newest
+        assert not lazy.take(0)
 
 
-def test_what_was_taken_over_is_closed_by_its_new_owner_alone() -> None:
-    """C38: the server closes a stand-in, and the client notices nothing of it."""
-    ours, theirs = socket.socketpair()
-    with theirs:
-        with ours:
-            taken = take(ours)
-            with pytest.raises(BrokenPipeError):
-                ours.sendall(b"to nobody")
-            ours.shutdown(socket.SHUT_WR)
-            assert ours.recv(10) == b""
-        with taken:
-            taken.sendall(b"to the client")
-            assert theirs.recv(100) == b"to the client"
-        assert theirs.recv(100) == b""
+def test_a_change_is_read_once_however_many_follow(store: TaskStore, streams: Streams) -> None:
+    """SUB-2: and all are given the same object, so that a large result is in memory once."""
+    work = Work(store)
+    task_id = work.finished()
+    with streams.follow(ANONYMOUS, [task_id]) as one, streams.follow(ANONYMOUS, [task_id]) as other:
+        first, second = told(one), told(other)
+    assert first == second
 
 
-def test_only_plain_connections_can_be_taken_over() -> None:
-    """C43"""
-    assert not can_take(None)
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        assert can_take(ours)
+def test_a_task_that_is_gone_is_told_as_nothing(store: TaskStore, streams: Streams) -> None:
+    """TASK-10"""
+    with streams.follow(ANONYMOUS, ["0" * 33]) as follower:
+        assert told(follower) is None
+
+
+def test_a_record_that_cannot_be_read_silences_no_other(store: TaskStore, streams: Streams, raw: Redis) -> None:
+    """K1.4: of the one nothing is known any more, of the other everything."""
+    work = Work(store)
+    broken, whole = work.new(), work.new()
+    raw.hset(TaskKeys.of(broken).task, "created", "no number")
+    with streams.follow(ANONYMOUS, [broken, whole]) as follower:
+        news: dict[str, Task | None] = {}
+        wait_until(lambda: news.update(follower.take(LIMIT_S)) or len(news) == 2, LIMIT_S, "both")
+    assert news[broken] is None
+    assert news[whole] == store.get(ANONYMOUS, whole)
+
+
+@pytest.mark.parametrize("payload", [b"\xff\xfe", b"", b" ", b"x" * 100_000])
+def test_a_message_that_makes_no_sense_silences_nothing(
+    store: TaskStore, streams: Streams, raw: Redis, payload: bytes
+) -> None:
+    """K1.4"""
+    work = Work(store)
+    task_id = work.new()
+    with streams.follow(ANONYMOUS, [task_id]) as follower:
+        told(follower)
+        raw.publish(FEED, payload)
+        work.run(task_id)
+        assert told(follower) == store.get(ANONYMOUS, task_id)
+
+
+def test_a_process_that_ends_wakes_its_streams_and_begins_none(store: TaskStore, streams: Streams) -> None:
+    """SUB-2"""
+    with streams.follow(ANONYMOUS, [Work(store).new()]) as follower:
+        told(follower)
+        streams.end_all()
+        assert not follower.take(LIMIT_S)
+        assert streams.is_ending
+    with pytest.raises(TooManyStreams), streams.place(ANONYMOUS):
+        pass
+
+
+def test_a_place_is_given_back_whatever_happens(streams: Streams) -> None:
+    """C39"""
+    for _ in range(3):
+        with streams.place(ANONYMOUS), pytest.raises(TooManyStreams), streams.place(ANONYMOUS):
+            pass
+    assert streams.open == 0
+
+
+def test_one_owner_has_no_more_places_than_one_owner_may() -> None:
+    """C39"""
+    limit = ConcurrencyLimit("streams", 9, 1, lambda: TooManyStreams("full"))
+    with limit.place(ANONYMOUS), pytest.raises(LimitReached), limit.place(ANONYMOUS):
+        pass

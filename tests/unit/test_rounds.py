@@ -9,6 +9,7 @@ from tasks_store import ANONYMOUS
 from web.errors import InvalidParams, MissingCapability
 from web.rounds import FirstAnswers, first_round
 from web.sealed import Binding, Sealer, State
+from web.threads import AuthorsThread
 from workers import Elicit, tool
 from workers.errors import InvalidArguments
 from workers.tool import Tool, tool_of
@@ -62,7 +63,7 @@ def round_of(
     one, given = defined(function), arguments or {}
     binding = Binding(ANONYMOUS, one.name, given)
     said = FORM if declared is None else declared
-    return first_round(one, given, state or State(), responses or {}, said, binding, SEALER)
+    return first_round(one, given, state or State(), responses or {}, said, binding, SEALER, AuthorsThread())
 
 
 def state_in(result: FirstAnswers | dict[str, Any]) -> State:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from web.answer import Answer, Answering
 from web.events import COMMENT, event
+from web.in_flight import InFlight
 from web.progress import Rising
 from web.streaming import client_has_left, in_one_piece, streamed
 
@@ -36,7 +37,7 @@ def after(looks: int) -> Callable[[], bool]:
 def test_only_strictly_rising_progress_is_told_and_the_response_ends_the_stream() -> None:
     """CALL-4, HTTP-8."""
     rising = [b'{"progress":1}', b'{"progress":1}', None, b'{"progress":0.5}', b'{"progress":2,"total":2}']
-    first, *events = streamed(Rising("t").over(answering(rising, [])), stays)
+    first, *events = streamed(Rising("t").over(answering(rising, [])), stays, InFlight())
     assert first == COMMENT
     told = [json.loads(one.removeprefix(b"event: message\ndata: ")) for one in events]
     assert [one.get("params") for one in told] == [
@@ -51,14 +52,14 @@ def test_a_client_that_leaves_gives_up_the_call_in_both_forms() -> None:
     """CALL-5."""
     closed: list[bool] = []
     assert in_one_piece(answering([None] * 9, closed), after(2)) is None
-    assert list(streamed(Rising(1).over(answering([None] * 9, closed)), after(2))) == [COMMENT]
+    assert list(streamed(Rising(1).over(answering([None] * 9, closed)), after(2), InFlight())) == [COMMENT]
     assert closed == [True, True]
 
 
 def test_a_stream_that_is_closed_gives_up_the_call() -> None:
     """CALL-5."""
     closed: list[bool] = []
-    stream = streamed(Rising(1).over(answering([b'{"progress":1}'] * 9, closed)), stays)
+    stream = streamed(Rising(1).over(answering([b'{"progress":1}'] * 9, closed)), stays, InFlight())
     assert next(stream) == COMMENT
     next(stream)
     stream.close()

@@ -61,7 +61,7 @@ def test_an_unknown_companion_is_named_beside_those_there_are(monkeypatch: pytes
         ("PORT", "0"),
         ("PORT", "http"),
         ("WEB_CONCURRENCY", "0"),
-        ("COATCHECK_THREADS", "1"),
+        ("COATCHECK_WAITING_CALLS", "0"),
         ("COATCHECK_AUTH", "basic"),
         ("COATCHECK_OAUTH_JWKS_URL", "http://id.example.test/keys"),
         ("COATCHECK_OAUTH_ALGORITHMS", "RS256,HS256"),

@@ -169,7 +169,7 @@ def test_a_body_of_unknown_length_has_the_same_limit(narrow: Door) -> None:
     """HTTP-5."""
     with raw_sockets.connected(narrow.port) as connection:
         connection.sendall(raw_sockets.head_of({**headers_of(LIST), "Transfer-Encoding": "chunked"}))
-        connection.sendall(b"1388\r\n")
+        connection.sendall(b"1388\r\n" + b" " * 0x1388)
         response = raw_sockets.until(connection, b"}}")
     assert raw_sockets.status_of(response) == 413
 
@@ -356,6 +356,8 @@ def test_many_requests_share_a_connection_and_many_connections_a_server(door: Do
         list(pool.map(many, range(8)))
 
 
-def test_the_front_door_runs_on_threads(platform: Platform) -> None:
-    """C47: nothing is patched, so nothing can be patched too late."""
-    assert "Using worker: PatientWorker" in platform.webs[0].log
+def test_the_front_door_runs_on_greenlets_and_is_patched_first(platform: Platform) -> None:
+    """C47: gevent warns when it patches what was imported before."""
+    log = platform.webs[0].log
+    assert "Using worker: BoundedGeventWorker" in log
+    assert "MonkeyPatchWarning" not in log

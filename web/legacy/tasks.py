@@ -90,7 +90,7 @@ class OlderTasks:
         streams, call = self._connections().streams, asked.call
         with streams.place(call.owner), streams.follow(call.owner, [task_id]) as follower:
             yield None  # what fails before has a status of its own
-            told: Task | None = None
+            is_first = True
             put: set[str] = set()
             while True:
                 news = follower.take(TICK_S)
@@ -104,9 +104,9 @@ class OlderTasks:
                     raise TaskNotFound(task_id)
                 if task.status.is_terminal:
                     return self._ended(asked, task)
-                if told is not None and task != told:
+                if not is_first:
                     yield status_notification(task)
-                told = task
+                is_first = False
                 for key, request in task.input_requests.items():
                     if key not in put and can_be_asked(asked.revision, request):
                         yield request_message(asked.revision, task_id, key, request)

@@ -22,6 +22,7 @@ from web.methods.tools import ANSWERABLE, NO_SUCH_TOOL, ListTools
 from web.progress import Rising
 from web.served import Following
 from web.settings import Settings
+from web.threads import compute
 from web.waiting import Progress, until
 from web.wire import Result as TodaysResult
 from web.wire import compact
@@ -94,7 +95,7 @@ class OlderTools:
         self._check_support(asked.revision, tool.mode, is_task=task is not None)
         check_declared(tool.requires, asked.call.request.capabilities)
         arguments = params.get("arguments", {})
-        if faults := tool.arguments.faults(arguments):
+        if faults := compute(tool.arguments.faults, arguments):
             return call_result(asked.revision, self._calls.wrong_arguments(faults))
         if tool.mode == "inline":
             return _told(asked, self._calls.inline(asked.call, tool, arguments))

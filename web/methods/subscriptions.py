@@ -5,7 +5,6 @@ from typing import Final
 
 from marshmallow import fields
 
-from tasks_store import Task
 from web.auth.scopes import Scopes
 from web.call import Call, Params
 from web.connections import Connections
@@ -78,19 +77,15 @@ class Subscriptions:
         """Each state of each task, until all have ended, the caller is no longer allowed, or the process ends."""
         streams = self._connections().streams
         open_ids = set(follower.task_ids)
-        told: dict[str, Task] = {}
         while open_ids and not streams.is_ending:
             news = follower.take(TICK_S)
             for task_id, task in news.items():
                 if not call.caller.counts:  # Source: basic/authorization, "Token Handling"
                     return
-                if task is not None and told.get(task_id) != task:
+                if task is not None:
                     yield task_notification(call.request.id, task)
                 if task is None or task.status.is_terminal:
                     open_ids.discard(task_id)
-                    told.pop(task_id, None)
-                else:
-                    told[task_id] = task
             if not news:
                 if not call.caller.counts:
                     return

@@ -22,6 +22,7 @@ from web.rounds import FirstAnswers, first_round
 from web.sealed import Binding, Sealer, State
 from web.served import Following
 from web.settings import Settings
+from web.threads import compute
 from web.waiting import Progress, until_at_rest
 from web.wire import Result, compact, input_required, task_created, tools_listed
 from workers.errors import InvalidArguments
@@ -141,7 +142,7 @@ class CallTool:
             params.get("input_responses", {}),
             Binding(call.owner, tool.name, arguments),
         )
-        if faults := tool.arguments.faults(arguments):
+        if faults := compute(tool.arguments.faults, arguments):
             return self._calls.wrong_arguments(faults)
         state = State()
         if (sealed := params.get("request_state")) is not None:
@@ -157,7 +158,14 @@ class CallTool:
         declared = called.call.request.capabilities
         try:
             first = first_round(
-                called.tool, called.arguments, state, called.responses, declared, called.binding, self._sealer
+                called.tool,
+                called.arguments,
+                state,
+                called.responses,
+                declared,
+                called.binding,
+                self._sealer,
+                self._calls.authors,
             )
         except InvalidArguments as fault:
             return self._calls.wrong_arguments(fault.faults)

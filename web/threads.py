@@ -1,0 +1,73 @@
+"""Where code runs that may not yield: in real threads, so that it never stops the event loop of its process.
+
+Connections that gevent patches belong to the loop of the thread that made them. So all code of tools' authors runs in
+one thread, on a loop of its own: what it keeps between two calls, such as a client of a database, can be used by both.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextvars import ContextVar, copy_context
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import gevent
+from gevent.event import AsyncResult, Event
+
+T = TypeVar("T")
+
+
+LARGE: Final = 32 * 1024
+"""Bytes of a request's body from which checking it takes more than a millisecond."""
+
+is_large: Final[ContextVar[bool]] = ContextVar("is_large", default=False)
+"""The request that is served has so large a body."""
+
+
+def compute(function: Callable[..., T], *args: Any) -> T:
+    """Return what the function gives, which uses its arguments alone; for a large request, from another thread."""
+    if not is_large.get():
+        return function(*args)
+    result: T = gevent.get_hub().threadpool.apply(partial(copy_context().run, function), args)
+    return result
+
+
+class AuthorsThread:
+    """Runs code of tools' authors. Calls that wait for the network run side by side; calls that compute take turns.
+
+    The thread is made for the first call, so after a fork.
+    """
+
+    def __init__(self) -> None:
+        self._by_pid: dict[int, AsyncResult[gevent.hub.Hub]] = {}
+
+    def run(self, function: Callable[[], T]) -> T:
+        """Return what the function gives, or raise what it raises."""
+        pid = os.getpid()
+        if pid not in self._by_pid:
+            self._by_pid[pid] = started = AsyncResult()
+            gevent.get_hub().threadpool.spawn(_serve, started)
+        result: AsyncResult[T] = AsyncResult()
+        in_context = partial(copy_context().run, function)
+        hub = self._by_pid[pid].get()
+        hub.loop.run_callback_threadsafe(gevent.spawn, _finish, result, in_context)
+        return result.get()
+
+
+def _serve(started: AsyncResult[Any]) -> None:
+    """Run a loop on this thread for as long as the process lives."""
+    hub = gevent.get_hub()
+    keeps_it_running = hub.loop.async_()
+    keeps_it_running.start(lambda: None)
+    started.set(hub)
+    Event().wait()
+
+
+def _finish(result: AsyncResult[T], function: Callable[[], T]) -> None:
+    try:
+        value = function()
+    except BaseException as fault:  # noqa: BLE001 - whatever it is, it is raised where the call waits
+        result.set_exception(fault)
+    else:
+        result.set(value)
