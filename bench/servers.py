@@ -13,7 +13,6 @@ from tests.support.ports import free_port
 from tests.support.processes import Process
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
-from web.settings import WebSettings
 
 ROOT = Path(__file__).parents[1]
 PEER_SERVER = Path(__file__).with_name("peer_server.py")
@@ -110,8 +109,8 @@ def coatcheck(valkey: Valkey, env: Mapping[str, str] | None = None) -> Side:
 
 def bare(valkey: Valkey) -> Side:
     """Flask and Celery as they come, with as many processes and threads, and nothing of ours in between."""
-    web = ["gunicorn", "--worker-class", "gthread", "--workers", str(WEB_PROCESSES)]
-    web += ["--threads", str(WebSettings.threads), "--keep-alive", "75", "--no-control-socket"]
+    web = ["gunicorn", "--worker-class", "gevent", "--workers", str(WEB_PROCESSES)]
+    web += ["--keep-alive", "75", "--no-control-socket"]
     return _flask_side(BARE, valkey, [*web, "bench.ceilings:web"], "bench.ceilings", "bench", wire.post("/small"), {})
 
 

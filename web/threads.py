@@ -40,19 +40,20 @@ class AuthorsThread:
     """
 
     def __init__(self) -> None:
-        self._by_pid: dict[int, AsyncResult[gevent.hub.Hub]] = {}
+        self._by_pid: dict[int, AsyncResult[Any]] = {}
 
     def run(self, function: Callable[[], T]) -> T:
         """Return what the function gives, or raise what it raises."""
         pid = os.getpid()
         if pid not in self._by_pid:
-            self._by_pid[pid] = started = AsyncResult()
-            gevent.get_hub().threadpool.spawn(_serve, started)
-        result: AsyncResult[T] = AsyncResult()
+            self._by_pid[pid] = AsyncResult()
+            gevent.get_hub().threadpool.spawn(_serve, self._by_pid[pid])
+        result: AsyncResult[Any] = AsyncResult()
         in_context = partial(copy_context().run, function)
-        hub = self._by_pid[pid].get()
+        hub: Any = self._by_pid[pid].get()
         hub.loop.run_callback_threadsafe(gevent.spawn, _finish, result, in_context)
-        return result.get()
+        value: T = result.get()
+        return value
 
 
 def _serve(started: AsyncResult[Any]) -> None:
