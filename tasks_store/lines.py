@@ -9,6 +9,7 @@ from redis import Redis, exceptions
 from redis.sentinel import SentinelConnectionPool
 
 from tasks_store.client import Client
+from tasks_store.errors import StoreUnavailable
 
 WAIT_S: Final = 2.5
 """How long a command waits for a connection when all are in use."""
@@ -25,6 +26,7 @@ class Lines:
     def __init__(self, client: Client, most: int) -> None:
         self._client = client
         self._free = threading.BoundedSemaphore(most)
+        self._large = threading.BoundedSemaphore(max(1, most // 4))
         self._idle: list[Any] = []  # the driver's connections have no types
 
     @contextmanager
@@ -36,6 +38,16 @@ class Lines:
             yield self._client
         finally:
             self._free.release()
+
+    @contextmanager
+    def large(self) -> Iterator[None]:
+        """Hold a turn for what takes a connection for long; a quarter of them are for that. Raises StoreUnavailable."""
+        if not self._large.acquire(timeout=WAIT_S):
+            raise StoreUnavailable("too many large results are being read")
+        try:
+            yield
+        finally:
+            self._large.release()
 
     def execute(self, *command: str | bytes | int) -> Any:
         """The server's reply.

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final
 
 from redis.exceptions import NoScriptError, RedisError
@@ -53,6 +53,10 @@ class Sender:
         """The driver's client; its errors leave the block as this folder's."""
         with driver_errors_translated(), self._lines.client() as client:
             yield client
+
+    def large(self) -> AbstractContextManager[None]:
+        """Hold one of the few turns for what takes a connection for long. Raises StoreUnavailable when none is free."""
+        return self._lines.large()
 
     def send(self, one: Script, named: Mapping[str, str], **args: Argument) -> list[Any]:
         """The script's reply.

@@ -2,8 +2,9 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from tasks_store import keys
 from tasks_store.client import Patience
@@ -31,7 +32,7 @@ from tasks_store.model import (
     Verdict,
     new_task_id,
 )
-from tasks_store.quota import Quota
+from tasks_store.quota import NO_LIMIT, Quota
 from tasks_store.replies import claim_of, next_run_of, task_of, words_of
 from tasks_store.scripts import Argument, Script, script
 from tasks_store.sender import Sender
@@ -54,6 +55,10 @@ RESUMED = "Input received"
 LAPSED = "Going on without the input, whose time limit passed"
 CANCELLED = "Cancelled"
 RELEASED = "The worker shuts down; another one goes on"
+
+
+LARGE_BYTES: Final = 256 * 1024
+"""A result from which on only a few are read at a time, so that they leave connections to everybody else."""
 
 
 class TaskStore:
@@ -125,28 +130,41 @@ class TaskStore:
         )
 
     def get(self, owner: Owner, task_id: str) -> Task:
-        """The task as it stands now, in one round trip.
+        """The task as it stands now, in one round trip, or in two where its result is large.
 
         Raises:
             TaskNotFound: this owner has no such task.
         """
         k = TaskKeys.of(task_id)
-        reply = self._send(script("get"), {"task": k.task, "inputs": k.inputs}, owner=owner.key)
+        named = {"task": k.task, "inputs": k.inputs}
+        reply = self._send(script("get"), named, owner=owner.key, most=LARGE_BYTES)
+        if reply[0] == b"LARGE":
+            with self._sender.large():
+                reply = self._send(script("get"), named, owner=owner.key, most=NO_LIMIT)
         if reply[0] == b"NOT_FOUND":
             raise TaskNotFound(task_id)
         return task_of(task_id, reply[1:], self._vault)
 
     def get_all(self, wanted: Sequence[tuple[Owner, str]]) -> list[Task | None]:
-        """Return each of these owners' tasks as it stands now, None where there is no such task; in one round trip."""
-        calls = []
+        """Return each of these owners' tasks as it stands now, None where there is none.
+
+        All in one round trip, but for those with large results.
+        """
+        calls: list[tuple[Mapping[str, str], Mapping[str, Argument]]] = []
         for owner, task_id in wanted:
             k = TaskKeys.of(task_id)
-            calls.append(({"task": k.task, "inputs": k.inputs}, {"owner": owner.key}))
+            calls.append(({"task": k.task, "inputs": k.inputs}, {"owner": owner.key, "most": LARGE_BYTES}))
         replies = self._sender.send_all(script("get"), calls) if calls else []
-        return [
-            None if reply[0] == b"NOT_FOUND" else task_of(task_id, reply[1:], self._vault)
-            for (_, task_id), reply in zip(wanted, replies, strict=True)
-        ]
+        tasks: list[Task | None] = []
+        for (owner, task_id), reply in zip(wanted, replies, strict=True):
+            if reply[0] == b"FOUND":
+                tasks.append(task_of(task_id, reply[1:], self._vault))
+                continue
+            tasks.append(None)
+            if reply[0] == b"LARGE":
+                with suppress(TaskNotFound):
+                    tasks[-1] = self.get(owner, task_id)
+        return tasks
 
     def answer(self, owner: Owner, task_id: str, answers: Mapping[str, bytes]) -> Answered:
         """The answers to outstanding inputs are durable; the rest is ignored. The first answer to a key stands.

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Final
 
 import gevent
-from greenlet import greenlet as Greenlet
+from greenlet import greenlet
 
 LARGE: Final = 32 * 1024
 """Bytes; what is smaller is bounded by the number of connections."""
@@ -27,7 +27,7 @@ class InFlight:
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
-        self._bytes: dict[Greenlet, int] = {}
+        self._bytes: dict[greenlet, int] = {}
         """By greenlet, the oldest first."""
         self._total = 0
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from contextvars import ContextVar, copy_context
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import gevent
 from gevent.event import AsyncResult, Event
@@ -52,8 +52,8 @@ class AuthorsThread:
         in_context = partial(copy_context().run, function)
         hub: Any = self._by_pid[pid].get()
         hub.loop.run_callback_threadsafe(gevent.spawn, _finish, result, in_context)
-        value: T = result.get()
-        return value
+        value: Any = result.get()
+        return cast("T", value)
 
 
 def _serve(started: AsyncResult[Any]) -> None:

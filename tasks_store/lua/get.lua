@@ -1,8 +1,12 @@
 -- Reads a task as its owner may see it. Writes nothing.
--- Replies: NOT_FOUND · FOUND, eleven fields, then key and request of each outstanding input
+-- Replies: NOT_FOUND · LARGE: the result has more bytes than `most` · FOUND, eleven fields, then key and request of each
+-- outstanding input
 --! keys task inputs
---! args owner
+--! args owner most
 
+if redis.call('HSTRLEN', task, 'result') > tonumber(most) and redis.call('HGET', task, 'owner') == owner then
+  return { 'LARGE' }
+end
 local record = redis.call('HMGET', task, 'owner', 'tool', 'status', 'created', 'updated', 'ttl', 'poll', 'message',
   'result', 'error_code', 'error_message', 'error_data', 'open')
 if record[1] ~= owner then return { 'NOT_FOUND' } end

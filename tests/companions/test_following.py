@@ -351,9 +351,9 @@ def test_a_task_is_asked_after_no_more_often_than_it_may_be_polled(
 
 
 def test_who_finds_no_seat_is_answered_at_once(platform: Platform, tmp_path: Path, clients: ExitStack) -> None:
-    """Of two threads one may wait; who waits is known by the head of its stream."""
+    """One call may wait; who waits is known by the head of its stream."""
     path = tmp_path / "file"
-    door = start_door(platform, COATCHECK_COMPANIONS="task_status", COATCHECK_THREADS="2")
+    door = start_door(platform, COATCHECK_COMPANIONS="task_status", COATCHECK_WAITING_CALLS="1")
     waiter, other = (clients.enter_context(Client(door, timeout=15.0)) for _ in range(2))
     task_id = waiter.start("until_there", {"path": str(path)})
     call = {"name": "task_status", "arguments": {"task_id": task_id, "wait_seconds": 20}}

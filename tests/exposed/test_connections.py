@@ -22,7 +22,7 @@ STREAMS = 20
 def platform() -> Iterator[Platform]:
     """Two web processes and four places for work, on a server that everybody shares, as those of small plans are."""
     valkey = Valkey(maxclients="60", appendonly="yes", appendfsync="always")
-    env = {**SOON, "COATCHECK_THREADS": "8", "WEB_CONCURRENCY": "2"}
+    env = {**SOON, "COATCHECK_REDIS_CONNECTIONS": "4", "WEB_CONCURRENCY": "2"}
     with Platform(tools="tests.exposed.tools", env=env, valkey=valkey) as platform:
         yield platform.start(concurrency=4)
 

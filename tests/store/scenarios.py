@@ -97,6 +97,13 @@ def _(store: TaskStore, raw: Raw) -> Call:
     return lambda: store.get(OWNER, task_id)
 
 
+@scenario("get", "LARGE")
+def _(store: TaskStore, raw: Raw) -> Call:
+    task_id = running(store)
+    store.finish(task_id, "run-1", Status.COMPLETED, result=b'"' + b"x" * 300_000 + b'"')
+    return lambda: store.get(OWNER, task_id)
+
+
 @scenario("get", "NOT_FOUND")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = queued(store)

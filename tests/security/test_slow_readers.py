@@ -1,0 +1,222 @@
+"""Clients that do not read hold memory within a bound, and nobody else up (K1)."""
+
+import socket
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+
+import httpx
+import pytest
+
+from tasks_store import ANONYMOUS, NewTask, Patience, Status, StoreSettings, TaskStore
+from tests.streams.conftest import RUN, Work, server_process
+from tests.streams.listener import Listener, listen_request
+from tests.streams.test_how_streams_last import rewrite
+from tests.support.platform import Platform
+from tests.support.valkey import Valkey
+from tests.support.waiting import wait_until
+from tests.web import raw_sockets
+from tests.web.door import Door, encode, headers_of, request
+
+LARGE = 6_000_000
+
+BOUND = 64 * 1024 * 1024
+"""Bytes that one process may hold for slow clients."""
+
+ANSWER_S = 4
+
+
+@pytest.fixture(scope="module")
+def platform() -> Iterator[Platform]:
+    """A front door with one process that gives up slow readers soon."""
+    with Platform(valkey=Valkey(), env={"COATCHECK_ANSWER_SECONDS": str(ANSWER_S)}) as platform:
+        yield platform.start(workers=0)
+
+
+@pytest.fixture
+def store(platform: Platform) -> Iterator[TaskStore]:
+    """The store behind the front door."""
+    with closing(TaskStore(StoreSettings(redis_url=platform.valkey.url), Patience.DOOR)) as store:
+        yield store
+
+
+@pytest.fixture
+def large(store: TaskStore) -> str:
+    """The id of a task with a large result."""
+    task_id = store.create(NewTask(owner=ANONYMOUS, tool="quick", arguments=b"{}"))[0].task_id
+    store.claim(task_id, RUN)
+    text = b"x" * LARGE
+    result = b'{"resultType":"complete","content":[{"type":"text","text":"' + text + b'"}],"isError":false}'
+    store.finish(task_id, RUN, Status.COMPLETED, message="Done", result=result)
+    return task_id
+
+
+def poll_of(task_id: str) -> bytes:
+    """A poll, as bytes."""
+    message = request("tasks/get", {"taskId": task_id})
+    body = encode(message)
+    return raw_sockets.head_of({**headers_of(message), "Content-Length": str(len(body))}) + body
+
+
+def slow_reader(port: int) -> socket.socket:
+    """A connection that takes next to nothing."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.connect(("127.0.0.1", port))
+    return connection
+
+
+class Others:
+    """Looks at /healthz and polls, as others would, while the block lasts."""
+
+    def __init__(self, platform: Platform, task_id: str) -> None:
+        self._door = Door(platform.port)
+        self._url = f"http://127.0.0.1:{platform.port}/healthz"
+        self._poll = request("tasks/get", {"taskId": task_id})
+
+    def look(self, times: int = 40) -> list[float]:
+        """How long each look took, in seconds."""
+        took = []
+        for _ in range(times):
+            began = time.monotonic()
+            assert httpx.get(self._url, timeout=10.0, trust_env=False).status_code == 200
+            assert self._door.post(self._poll).status == 200
+            took.append(time.monotonic() - began)
+        return took
+
+
+def test_readers_of_large_results_who_do_not_read_are_bounded_in_memory_and_time(
+    platform: Platform, store: TaskStore, large: str
+) -> None:
+    """K1.1: and others are served as if nobody were there."""
+    others = Others(platform, Work(store).new())
+    idle = others.look()
+    process = server_process(platform)
+    memory = process.memory_info().rss
+    with ExitStack() as crowd:
+        readers = [crowd.enter_context(slow_reader(platform.port)) for _ in range(160)]
+        for reader in readers:
+            reader.sendall(poll_of(large))
+        busy = others.look()
+        assert process.memory_info().rss - memory < 2 * BOUND
+        freed = memory + BOUND // 2
+        wait_until(lambda: process.memory_info().rss < freed, 10 * ANSWER_S, "the end of the slow readers")
+    assert statistics.median(busy) < 10 * statistics.median(idle)
+
+
+def test_a_reader_who_takes_its_time_within_the_limit_gets_its_result(platform: Platform, large: str) -> None:
+    """K1.1"""
+    with closing(slow_reader(platform.port)) as reader:
+        reader.sendall(poll_of(large))
+        reader.settimeout(20.0)
+        found = 0
+        while found < LARGE:
+            piece = reader.recv(262_144)
+            assert piece
+            found += len(piece)
+
+
+@pytest.mark.parametrize(
+    "asked", [b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"]
+)
+def test_who_sends_request_upon_request_and_reads_nothing_is_not_read_on(
+    platform: Platform, store: TaskStore, asked: bytes
+) -> None:
+    """K1.2"""
+    others = Others(platform, Work(store).new())
+    idle = others.look()
+    process = server_process(platform)
+    memory = process.memory_info().rss
+    with ExitStack() as crowd:
+        senders = [crowd.enter_context(slow_reader(platform.port)) for _ in range(40)]
+        is_over = threading.Event()
+        for sender in senders:
+            sender.settimeout(0.1)
+        flood = threading.Thread(target=_flood, args=(senders, asked * 500, is_over))
+        flood.start()
+        try:
+            busy = others.look()
+            assert process.memory_info().rss - memory < BOUND
+        finally:
+            is_over.set()
+            flood.join()
+    assert statistics.median(busy) < 20 * statistics.median(idle)
+
+
+def _flood(senders: list[socket.socket], asked: bytes, is_over: threading.Event) -> None:
+    while not is_over.is_set():
+        for sender in list(senders):
+            try:
+                sender.send(asked)
+            except TimeoutError:
+                continue
+            except OSError:
+                senders.remove(sender)
+        is_over.wait(0.01)
+
+
+def test_only_the_stream_that_is_not_read_ends(platform: Platform, store: TaskStore) -> None:
+    """K1.3: eight others of the same task, and one of another, go on."""
+    work = Work(store)
+    task_id, other = work.new(), work.new()
+    work.run(task_id)
+    with ExitStack() as opened:
+        slow = opened.enter_context(Listener(platform.port, listen_request([task_id])).begun())
+        eager = [opened.enter_context(Listener(platform.port, listen_request([task_id])).begun()) for _ in range(8)]
+        innocent = opened.enter_context(Listener(platform.port, listen_request([other])).begun())
+        process = server_process(platform)
+        for stream in (*eager, innocent):
+            stream.acknowledged()
+            stream.state()
+        files = process.num_fds()
+        number = 0
+
+        def is_cut() -> bool:
+            nonlocal number
+            number += 1
+            rewrite(platform, task_id, f"{number} " + "x" * 2_000_000)
+            for stream in eager:
+                while not stream.state()["statusMessage"].startswith(f"{number} "):
+                    pass
+            return process.num_fds() < files
+
+        wait_until(is_cut, 15 * ANSWER_S, "the end of the slow stream")
+        work.run(other)
+        assert innocent.state()["statusMessage"] == "Running"
+        work.finish(task_id)
+        for stream in eager:
+            stream.until("completed")
+            stream.ended()
+        assert b'"result"' not in slow.rest()
+
+
+def test_a_trailer_costs_no_more_for_each_byte_and_has_a_limit(platform: Platform, store: TaskStore) -> None:
+    """K1.5"""
+    others = Others(platform, Work(store).new())
+    message = request("tools/list")
+    head = raw_sockets.head_of({**headers_of(message), "Transfer-Encoding": "chunked"})
+    body = encode(message)
+    chunk = b"%x\r\n" % len(body) + body + b"\r\n0\r\n"
+    with raw_sockets.connected(platform.port) as connection:
+        connection.sendall(head + chunk + b"X: y\r\n" * 50 + b"\r\n")
+        assert raw_sockets.status_of(raw_sockets.until(connection, b"}")) == 200
+    with raw_sockets.connected(platform.port) as connection:
+        connection.sendall(head + chunk + b"X: y\r\n" * 2_000)
+        assert raw_sockets.status_of(raw_sockets.all_of(connection)) == 400
+    others.look(3)
+
+
+def test_a_subscription_counts_as_what_it_costs(platform: Platform) -> None:
+    """K1.6: see tests/limits; here, that the look-ups are no more than two round trips."""
+    task_ids = [f"{number:033x}" for number in range(100)]
+    with platform.valkey.client() as raw:
+        with Listener(platform.port, listen_request(["0" * 33])).begun() as stream:
+            assert stream.acknowledged() == []
+            stream.ended()
+        before = raw.info("stats")["total_connections_received"]
+        with Listener(platform.port, listen_request(task_ids)).begun() as stream:
+            assert stream.acknowledged() == []
+            stream.ended()
+        assert raw.info("stats")["total_connections_received"] == before
