@@ -7,17 +7,20 @@ from collections.abc import Callable, Mapping
 from bench import peer, plot, report
 from bench.context import QUICK, Bench, Plan
 from bench.goals import COMPARED, goals
-from bench.measures import creations, inputs, memory, polls, scale, streams, throughput
+from bench.measures import creations, inputs, latency, memory, polls, scale, start, streams, throughput, waiting
 from tests.support.valkey import Valkey
 
 MEASURES: Mapping[str, Callable[[Bench], None]] = {
+    "start": start.measure,
     "polls": polls.measure,
+    "latency": latency.measure,
     "creations": creations.measure,
     "throughput": throughput.measure,
     "inputs": inputs.measure,
     "memory": memory.measure,
     "scale": scale.measure,
     "streams": streams.measure,
+    "waiting": waiting.measure,
 }
 
 
