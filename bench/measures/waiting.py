@@ -32,7 +32,7 @@ def measure(bench: Bench) -> None:
     idle, busy = sides = [bench.coatcheck(ENV), bench.coatcheck(ENV)]
     idle.name, busy.name = "idle", "busy"
     with running(*sides), ExitStack() as calls:
-        (task_id,) = jobs.create(idle, wire.call("noop"))
+        (task_id,) = jobs.create(busy, wire.call("noop"))
         p99 = partial(_p99, wire.get(task_id), bench.plan.seconds)
         bench.redis.delete(busy.queue)
         p99(busy)
