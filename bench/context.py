@@ -100,17 +100,19 @@ class Bench:
                         taken[side.name].append(take[side.name](side))
         return taken
 
-    def rates(self, what: str, running: Sequence[Side], requests: Mapping[str, Sequence[bytes]]) -> None:
+    def rates(
+        self, what: str, running: Sequence[Side], requests: Mapping[str, Sequence[bytes]], callers: int = CONNECTIONS
+    ) -> None:
         """How often a second each side named in `requests` answers them.
 
         Each caller sends the same request for ever; with more requests than callers, each sends its share in turn.
         """
-        self.compare(what, "/s", running, {name: partial(self.rate, sent) for name, sent in requests.items()})
+        self.compare(what, "/s", running, {name: partial(self.rate, sent, callers) for name, sent in requests.items()})
 
-    def rate(self, requests: Sequence[bytes], side: Side) -> Reading:
+    def rate(self, requests: Sequence[bytes], callers: int, side: Side) -> Reading:
         """Return how often a second the side answers these requests, each caller sending its share in turn."""
-        callers = [_in_turn(requests[number % len(requests) :: CONNECTIONS]) for number in range(CONNECTIONS)]
-        with Load(side.port, callers) as load:
+        turns = [_in_turn(requests[number % len(requests) :: callers]) for number in range(callers)]
+        with Load(side.port, turns) as load:
             load.go_on(WARM_S)
             with Meter(side, self.redis) as used:
                 answers = load.go_on(self.plan.seconds)

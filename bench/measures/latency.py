@@ -16,6 +16,7 @@ from tests.support.valkey import Valkey
 ROUND_TRIP_MS = 2
 
 POLLS = f"polls: one working task, {ROUND_TRIP_MS} ms between web and Redis"
+ALONE = f"{POLLS}, one caller"
 
 
 def measure(bench: Bench) -> None:
@@ -30,7 +31,9 @@ def measure(bench: Bench) -> None:
             polls = {
                 side.name: [wire.get(task_id) for task_id in jobs.create(side, wire.call("noop"))] for side in doors
             }
-            bench.rates(POLLS, [bare, *doors], {BARE: [wire.post("/small")], **polls})
+            requests = {BARE: [wire.post("/small")], **polls}
+            bench.rates(POLLS, [bare, *doors], requests)
+            bench.rates(ALONE, [bare, *doors], requests, callers=1)
 
 
 @contextmanager

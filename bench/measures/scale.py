@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from functools import partial
 
 from bench import jobs, wire
-from bench.context import Bench
+from bench.context import CONNECTIONS, Bench
 from bench.figures import Figure
 from bench.loader import copied_id, copy
 from bench.meters import used_bytes
@@ -40,7 +40,7 @@ def measure(bench: Bench) -> None:
             copy(here.redis, original, 0, records)
             chosen = random.Random(records).sample(range(records), SAMPLE)
             sides.append(mine)
-            take[mine.name] = partial(here.rate, [wire.get(copied_id(number)) for number in chosen])
+            take[mine.name] = partial(here.rate, [wire.get(copied_id(number)) for number in chosen], CONNECTIONS)
         for what, readings in bench.turns(sides, take).items():
             bench.figures.add(Figure(what, COATCHECK, "/s", tuple(readings)))
         note = f"{records:,} tasks, copied inside Redis"
