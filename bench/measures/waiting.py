@@ -7,7 +7,7 @@ from functools import partial
 from math import inf
 
 from bench import jobs, wire
-from bench.context import Bench
+from bench.context import WARM_S, Bench
 from bench.figures import Figure, Reading, percentile
 from bench.load import Caller, Load
 from bench.meters import rss_mb
@@ -20,35 +20,39 @@ WAITING_P99 = "a poll while all calls wait: p99"
 
 ENV = {"WEB_CONCURRENCY": "1", "COATCHECK_SYNC_SECONDS": "3600"}
 
-PATIENCE_S = 30.0
-"""How long all calls may take to arrive."""
+BATCH = 100
+"""Calls that come at once; the next ones come when these wait. How many can come in one moment is another question."""
 
-SETTLE_S = 1.5
-"""Before the clock starts: what waits in a process that stood still looks up first."""
+PATIENCE_S = 10.0
+"""How long a batch may take until it waits."""
 
 
 def measure(bench: Bench) -> None:
     """Call a tool that no worker runs, by many clients that know no tasks; poll there, and where no call waits."""
-    idle, busy = sides = [bench.coatcheck(ENV), bench.coatcheck(ENV)]
+    idle, busy = bench.coatcheck(ENV), bench.coatcheck(ENV)
     idle.name, busy.name = "idle", "busy"
-    with running(*sides), ExitStack() as calls:
+    with running(idle, busy), ExitStack() as calls:
         (task_id,) = jobs.create(busy, wire.call("noop"))
         p99 = partial(_p99, wire.get(task_id), bench.plan.seconds)
         bench.redis.delete(busy.queue)
         p99(busy)
         before = rss_mb(busy.webs)
-        for _ in range(bench.plan.waiting):
-            call = calls.enter_context(socket.create_connection(("127.0.0.1", busy.port)))
-            call.sendall(wire.call("noop", knows_tasks=False))
-        end = time.monotonic() + PATIENCE_S
-        while (count := bench.redis.llen(busy.queue)) < bench.plan.waiting and time.monotonic() < end:
-            time.sleep(0.1)
+        count, reached = 0, True
+        while reached and count < bench.plan.waiting:
+            for _ in range(BATCH):
+                call = calls.enter_context(socket.create_connection(("127.0.0.1", busy.port)))
+                call.sendall(wire.call("noop", knows_tasks=False))
+            end = time.monotonic() + PATIENCE_S
+            while not (reached := bench.redis.llen(busy.queue) == count + BATCH) and time.monotonic() < end:
+                time.sleep(0.01)
+            count = bench.redis.llen(busy.queue)
         grown = rss_mb(busy.webs) - before
-        taken = bench.turns(sides, {side.name: p99 for side in sides})
+        # Neither stands still meanwhile: all calls of a process that did would look up in the same moment from then on.
+        taken = [(p99(idle), p99(busy)) for _ in range(bench.plan.rounds)]
     bench.figures.add(Figure.plain(WAITING, COATCHECK, "", count, note=f"of {bench.plan.waiting:,}"))
     bench.figures.add(Figure.plain(MEMORY, COATCHECK, "KB", grown * 1000 / max(1, count)))
-    for what, side in ((IDLE_P99, idle), (WAITING_P99, busy)):
-        bench.figures.add(Figure(what, COATCHECK, "ms", tuple(taken[side.name])))
+    for what, readings in zip((IDLE_P99, WAITING_P99), zip(*taken, strict=True), strict=True):
+        bench.figures.add(Figure(what, COATCHECK, "ms", readings))
 
 
 def _p99(poll: bytes, seconds: float, side: Side) -> Reading:
@@ -62,7 +66,7 @@ def _p99(poll: bytes, seconds: float, side: Side) -> Reading:
             took_ms.append((time.perf_counter() - begun) * 1000)
 
     with Load(side.port, [caller()]) as load:
-        load.go_on(SETTLE_S)
+        load.go_on(WARM_S)
         took_ms.clear()
         load.go_on(seconds)
     return Reading(percentile(took_ms or [inf], 99))
