@@ -1,23 +1,27 @@
 """`python -m bench`: measures, and writes RESULTS.md and results.png when everything was measured at full length."""
 
 import argparse
+import resource
 import time
 from collections.abc import Callable, Mapping
 
 from bench import peer, plot, report
 from bench.context import QUICK, Bench, Plan
 from bench.goals import COMPARED, goals
-from bench.measures import creations, inputs, memory, polls, scale, streams, throughput
+from bench.measures import creations, inputs, latency, memory, polls, scale, start, streams, throughput, waiting
 from tests.support.valkey import Valkey
 
 MEASURES: Mapping[str, Callable[[Bench], None]] = {
+    "start": start.measure,
     "polls": polls.measure,
+    "latency": latency.measure,
     "creations": creations.measure,
     "throughput": throughput.measure,
     "inputs": inputs.measure,
     "memory": memory.measure,
     "scale": scale.measure,
     "streams": streams.measure,
+    "waiting": waiting.measure,
 }
 
 
@@ -25,6 +29,8 @@ def main() -> None:
     """What was asked for has been measured and printed."""
     options = _options()
     begun = time.monotonic()
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # the usual 1024 are too few for all who wait
     python = None if options.without_peer else peer.install()
     # As the embedded server of `make run`: durable, one second behind the disk.
     with Valkey(appendonly="yes", appendfsync="everysec", maxmemory_policy="noeviction") as valkey:

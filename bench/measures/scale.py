@@ -1,13 +1,15 @@
 """What a poll costs when there are many records."""
 
 import random
+from contextlib import ExitStack
+from functools import partial
 
 from bench import jobs, wire
-from bench.context import Bench
+from bench.context import CONNECTIONS, Bench
 from bench.figures import Figure
 from bench.loader import copied_id, copy
 from bench.meters import used_bytes
-from bench.servers import COATCHECK, coatcheck, running
+from bench.servers import COATCHECK, running
 from tests.support.valkey import Valkey
 
 BYTES = "many working: Redis bytes for each, without messages"
@@ -17,23 +19,29 @@ SAMPLE = 1_000
 
 
 def polls_among(records: int) -> str:
-    """The name of the figure."""
+    """Return the name of the figure."""
     return f"polls among {records:,} records"
 
 
 def measure(bench: Bench) -> None:
-    """Polls of tasks chosen at random, on a server of its own without an append-only file: loading is not measured."""
-    with Valkey() as valkey:
-        mine = coatcheck(valkey)
-        here = Bench(bench.plan, valkey, valkey.client(), None, bench.figures)
-        with running(mine):
+    """Poll tasks chosen at random, in turns among few and many records, each on a server of its own.
+
+    The servers have no append-only file: loading is not measured.
+    """
+    sides, take = [], {}
+    with ExitStack() as stack:
+        for records in bench.plan.records:
+            valkey = stack.enter_context(Valkey())
+            here = Bench(bench.plan, valkey, valkey.client(), None)
+            mine = here.coatcheck()
+            mine.name = polls_among(records)
+            stack.enter_context(running(mine))
             (original,) = jobs.create(mine, wire.call("noop"))
-            made = 0
-            for records in bench.plan.records:
-                copy(here.redis, original, made, records)
-                made = records
-                chosen = random.Random(records).sample(range(records), SAMPLE)
-                requests = [wire.get(copied_id(number)) for number in chosen]
-                here.rates(polls_among(records), [mine], {COATCHECK: requests})
-            note = f"{made:,} tasks, copied inside Redis"
-            bench.figures.add(Figure.plain(BYTES, COATCHECK, "bytes", used_bytes(here.redis) / made, note=note))
+            copy(here.redis, original, 0, records)
+            chosen = random.Random(records).sample(range(records), SAMPLE)
+            sides.append(mine)
+            take[mine.name] = partial(here.rate, [wire.get(copied_id(number)) for number in chosen], CONNECTIONS)
+        for what, readings in bench.turns(sides, take).items():
+            bench.figures.add(Figure(what, COATCHECK, "/s", tuple(readings)))
+        note = f"{records:,} tasks, copied inside Redis"
+        bench.figures.add(Figure.plain(BYTES, COATCHECK, "bytes", used_bytes(here.redis) / records, note=note))

@@ -30,6 +30,8 @@ def measure(bench: Bench) -> None:
 def _deliver(bench: Bench, mine: Side) -> None:
     note = f"{bench.plan.listeners:,} listeners"
     ids = jobs.create(mine, wire.call("noop"), bench.plan.rounds + 1)
+    with Listeners(mine.port, wire.listen(ids), 1) as first:  # what all of them share is there then
+        first.wait_for(ids[-1].encode())
     before = rss_mb(mine.webs)
     delivery: list[float] = []
     polls: list[float] = []
