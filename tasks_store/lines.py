@@ -1,6 +1,7 @@
 """A shorter way to the server than the driver's pool, for one command at a time."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -11,8 +12,8 @@ from redis.sentinel import SentinelConnectionPool
 from tasks_store.client import Client
 from tasks_store.errors import StoreUnavailable
 
-WAIT_S: Final = 2.5
-"""How long a command waits for a connection when all are in use."""
+WAIT_S: Final = 10.0
+"""How long a command waits for a connection when all are in use and the server answers: a burst takes its time."""
 
 
 class Lines:
@@ -26,18 +27,30 @@ class Lines:
     def __init__(self, client: Client, most: int) -> None:
         self._client = client
         self._free = threading.BoundedSemaphore(most)
+        self._failed_at = float("-inf")
         self._large = threading.BoundedSemaphore(max(1, most // 4))
         self._idle: list[Any] = []  # the driver's connections have no types
 
     @contextmanager
     def client(self) -> Iterator[Client]:
         """Hold the driver's client for one command or pipeline at a time. Raises the driver's ConnectionError."""
-        if not self._free.acquire(timeout=WAIT_S):
-            raise exceptions.ConnectionError("all connections of this process are in use (COATCHECK_REDIS_CONNECTIONS)")
+        if not self._free.acquire(blocking=False):
+            self._wait()
         try:
             yield self._client
+        except (exceptions.ConnectionError, exceptions.TimeoutError):
+            self._failed_at = time.monotonic()
+            raise
         finally:
             self._free.release()
+
+    def _wait(self) -> None:
+        began = time.monotonic()
+        if not self._free.acquire(timeout=WAIT_S):
+            raise exceptions.ConnectionError("all connections of this process are in use (COATCHECK_REDIS_CONNECTIONS)")
+        if self._failed_at > began:
+            self._free.release()
+            raise exceptions.ConnectionError("the server did not answer others meanwhile")
 
     @contextmanager
     def large(self) -> Iterator[None]:

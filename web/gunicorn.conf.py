@@ -6,6 +6,7 @@ from gevent import monkey
 
 monkey.patch_all()
 
+import gc
 import resource
 import sys
 from pathlib import Path
@@ -92,7 +93,9 @@ def on_starting(server: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Watch the event loop of a process that is about to serve."""
+    """Watch the event loop of a process that is about to serve, and keep its garbage collector off what never goes."""
+    gc.collect()
+    gc.freeze()
     loop_monitor.start(worker.wsgi.extensions["coatcheck"].measures)
 
 

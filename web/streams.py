@@ -28,29 +28,28 @@ class Follower:
         self.task_ids = tuple(dict.fromkeys(task_ids))
         self._known: dict[str, Task | None] = {}
         self._news: dict[str, Task | None] = {}
-        self._changed = threading.Condition()
-        self._is_woken = False
+        self._lock = threading.Lock()
+        self._is_woken = threading.Event()
 
     def put(self, task_id: str, task: Task | None) -> None:
         """Leave the task's state, None when the task is gone."""
-        with self._changed:
+        with self._lock:
             if task_id in self._known and self._known[task_id] == task:
                 return
             self._known[task_id] = self._news[task_id] = task
-            self._changed.notify()
+        self._is_woken.set()
 
     def wake(self) -> None:
         """End the wait for news that is going on, or the next one."""
-        with self._changed:
-            self._is_woken = True
-            self._changed.notify()
+        self._is_woken.set()
 
     def take(self, seconds: float) -> Mapping[str, Task | None]:
         """Wait for news so long, and return them by the task's id; nothing when there were none."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._news or self._is_woken, seconds)
-            news, self._news, self._is_woken = self._news, {}, False
-            return news
+        self._is_woken.wait(seconds)
+        self._is_woken.clear()
+        with self._lock:
+            news, self._news = self._news, {}
+        return news
 
 
 class Streams:

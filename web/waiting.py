@@ -1,5 +1,6 @@
 """Waits for a task to come to rest."""
 
+import random
 import time
 from collections.abc import Callable, Generator
 from contextlib import suppress
@@ -13,7 +14,7 @@ TICK_S: Final = 2.0
 """How often a wait looks up: whether the client is still there, and still allowed."""
 
 READ_S: Final = 15.0
-"""How often a task that is waited for is read although nothing was heard of it."""
+"""How long nothing is heard at least of a task that is waited for before it is read all the same."""
 
 Progress = Generator[bytes | None, None, Result]
 """The progress of a call as JSON, None now and then for a pause, and at last its result. To be closed when nobody
@@ -35,8 +36,9 @@ def until(
 
     A store that is away is waited for: its absence is shorter than most jobs.
     """
-    read_at = time.monotonic()
-    deadline = read_at + limit_s
+    began = time.monotonic()
+    deadline = began + limit_s
+    read_at = began + READ_S * (1 + random.random())  # noqa: S311 - so that calls which came together do not read together
     if not is_reached(task):
         yield None  # the wait has begun
     while not is_reached(task):
@@ -50,8 +52,8 @@ def until(
         if not events:
             yield None
         now = time.monotonic()
-        if any(event.progress is None for event in events) or now - read_at > READ_S:
-            read_at = now
+        if any(event.progress is None for event in events) or now > read_at:
+            read_at = now + READ_S
             with suppress(StoreUnavailable):
                 task = read()
     return task

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tasks_store import Asked, CallConflict, Remains, RunSuperseded, Status, TaskError, TaskNotFound, TaskStore, Verdict
-from tasks_store.keys import WORKERS
+from tasks_store.keys import WORKERS, TaskKeys
 from tasks_store.model import new_task_id
+from tasks_store.scripts import script
 from tests.store.stages import (
     CONFIRM,
     NO,
@@ -101,7 +102,8 @@ def _(store: TaskStore, raw: Raw) -> Call:
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = running(store)
     store.finish(task_id, "run-1", Status.COMPLETED, result=b'"' + b"x" * 300_000 + b'"')
-    return lambda: store.get(OWNER, task_id)
+    k = TaskKeys.of(task_id)
+    return lambda: store._send(script("get"), {"task": k.task, "inputs": k.inputs}, owner=OWNER.key, most=1)
 
 
 @scenario("get", "NOT_FOUND")
