@@ -37,21 +37,22 @@ class Watch:
 
     def __init__(self) -> None:
         self._events: deque[Event] = deque(maxlen=BACKLOG)
-        self._news = threading.Condition()
+        self._is_woken = threading.Event()
 
     def put(self, event: Event) -> None:
-        """The event is there to be read."""
-        with self._news:
-            self._events.append(event)
-            self._news.notify()
+        """Leave the event to be read."""
+        self._events.append(event)
+        self._is_woken.set()
+
+    def wake(self) -> None:
+        """End the wait that is going on, or the next one."""
+        self._is_woken.set()
 
     def wait(self, seconds: float) -> list[Event]:
-        """The events since the last wait, oldest first; an empty list when none came in time."""
-        with self._news:
-            self._news.wait_for(lambda: self._events, seconds)
-            events = list(self._events)
-            self._events.clear()
-            return events
+        """Return the events since the last wait, oldest first; an empty list when none came in time."""
+        self._is_woken.wait(seconds)
+        self._is_woken.clear()
+        return [self._events.popleft() for _ in range(len(self._events))]
 
 
 class Feed:

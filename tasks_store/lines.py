@@ -28,7 +28,7 @@ class Lines:
         self._client = client
         self._free = threading.BoundedSemaphore(most)
         self._failed_at = float("-inf")
-        self._large = threading.BoundedSemaphore(max(1, most // 4))
+        self._large = threading.BoundedSemaphore(max(1, most // 8))
         self._idle: list[Any] = []  # the driver's connections have no types
 
     @contextmanager
@@ -54,7 +54,7 @@ class Lines:
 
     @contextmanager
     def large(self) -> Iterator[None]:
-        """Hold a turn for what takes a connection for long; a quarter of them are for that. Raises StoreUnavailable."""
+        """Hold a turn for what takes a connection for long; an eighth of them are for that. Raises StoreUnavailable."""
         if not self._large.acquire(timeout=WAIT_S):
             raise StoreUnavailable("too many large results are being read")
         try:

@@ -4,7 +4,6 @@ Source: basic/transports/streamable-http.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from flask import Request, Response
@@ -22,7 +21,7 @@ from web.in_flight import LARGE, InFlight
 from web.json_reader import read_json
 from web.metrics import SERVED
 from web.observed import observed
-from web.streaming import client_has_left, in_one_piece, streamed
+from web.streaming import Client, in_one_piece, streamed
 from web.threads import LARGE as LARGE_BODY
 from web.threads import compute, is_large
 
@@ -100,10 +99,10 @@ def endpoint(
         reply = observed(body, lambda: era.answer(body, caller, header))
         if isinstance(reply, Answer):
             return response_of(reply, forms)
-        has_left = partial(client_has_left, request.environ.get(SOCKET))
+        client = Client(request.environ.get(SOCKET))
         if reply.is_streamed and forms.event_stream:
-            return Response(streamed(reply.answering, has_left, in_flight), mimetype=EVENT_STREAM, headers=HEADERS)
-        whole = in_one_piece(reply.answering, has_left)
+            return Response(streamed(reply.answering, client, in_flight), mimetype=EVENT_STREAM, headers=HEADERS)
+        whole = in_one_piece(reply.answering, client)
         return Response(status=CLIENT_LEFT) if whole is None else response_of(whole, forms)
 
     def response_of(answer: Answer, forms: Acceptable) -> Response:

@@ -10,7 +10,7 @@ from greenlet import greenlet
 LARGE: Final = 32 * 1024
 """Bytes; what is smaller is bounded by the number of connections."""
 
-MOST: Final = 64 * 1024 * 1024
+MOST: Final = 32 * 1024 * 1024
 """Bytes of large bodies and answers that one process holds at a time."""
 
 PIECE: Final = 64 * 1024

@@ -3,18 +3,55 @@
 import select
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
 
+import gevent
 from gevent.monkey import get_original
 
 from web.answer import Answer, Answering
 from web.events import COMMENT, COMMENT_S, event
 from web.in_flight import InFlight
+from web.waiting import WAKE
+
+READABLE: Final = 1
 
 poll = get_original("select", "poll")  # the patched one would let others run
 
 
-def streamed(answering: Answering, has_left: Callable[[], bool], in_flight: InFlight) -> Iterator[bytes]:
+class Client:
+    """The client of a call that is waited for, and whether it is still there."""
+
+    def __init__(self, connection: socket.socket | None) -> None:
+        """Without a connection nothing is known of its leaving."""
+        self._connection = connection
+        self.has_left = False
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Wake the wait when the client closes the connection while the block lasts."""
+        if self._connection is None:
+            yield
+            return
+        wake = WAKE.get()
+        watcher = gevent.get_hub().loop.io(self._connection.fileno(), READABLE)
+
+        def look() -> None:
+            watcher.stop()  # else it would be called again and again for what the client sends ahead
+            self.has_left = is_closed(self._connection)
+            if self.has_left and wake is not None:
+                wake()
+
+        watcher.start(look)
+        try:
+            yield
+        finally:
+            watcher.stop()
+            watcher.close()
+
+
+def streamed(answering: Answering, client: Client, in_flight: InFlight) -> Iterator[bytes]:
     """The events of a call: what its client is told meanwhile, then its response, and nothing after that.
 
     The call is cancelled when the client goes away or the stream is closed.
@@ -24,30 +61,31 @@ def streamed(answering: Answering, has_left: Callable[[], bool], in_flight: InFl
     yield COMMENT  # the headers leave with the first byte
     last_sent = time.monotonic()
     try:
-        while True:
-            message = next(answering)
-            if message is not None:
-                yield from in_flight.pieces(event(message))
-            elif has_left():
-                return
-            elif time.monotonic() - last_sent < COMMENT_S:
-                continue
-            else:
-                yield COMMENT
-            last_sent = time.monotonic()
+        with client.watched():
+            while True:
+                message = next(answering)
+                if client.has_left:
+                    return
+                if message is not None:
+                    yield from in_flight.pieces(event(message))
+                elif time.monotonic() - last_sent < COMMENT_S:
+                    continue
+                else:
+                    yield COMMENT
+                last_sent = time.monotonic()
     except StopIteration as end:
         yield from in_flight.pieces(event(end.value.message))
     finally:
         answering.close()
 
 
-def in_one_piece(answering: Answering, has_left: Callable[[], bool]) -> Answer | None:
+def in_one_piece(answering: Answering, client: Client) -> Answer | None:
     """The answer; None when the client went away, which cancelled the call."""
     try:
-        while True:
-            next(answering)
-            if has_left():
-                return None
+        with client.watched():
+            while not client.has_left:
+                next(answering)
+            return None
     except StopIteration as end:
         answer: Answer = end.value
         return answer
@@ -55,7 +93,7 @@ def in_one_piece(answering: Answering, has_left: Callable[[], bool]) -> Answer |
         answering.close()
 
 
-def client_has_left(connection: socket.socket | None) -> bool:
+def is_closed(connection: socket.socket | None) -> bool:
     """True when the client closed the connection; False when that cannot be known."""
     if connection is None:
         return False
@@ -63,5 +101,7 @@ def client_has_left(connection: socket.socket | None) -> bool:
         readable = poll()
         readable.register(connection, select.POLLIN)
         return bool(readable.poll(0)) and connection.recv(1, socket.MSG_PEEK) == b""
-    except (OSError, ValueError):
+    except ValueError:  # TLS cannot look ahead
+        return connection.fileno() < 0
+    except OSError:
         return True

@@ -10,6 +10,7 @@ from typing import Final
 from tasks_store import Event, Feed, Owner, StoreUnavailable, Task, TaskStore
 from web.errors import TooManyStreams
 from web.limits.concurrency import ConcurrencyLimit
+from web.waiting import WAKE
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +92,7 @@ class Streams:
         try:
             for task_id in follower.task_ids:
                 self._add(follower, task_id)
+            WAKE.set(follower.wake)
             yield follower
         finally:
             for task_id in follower.task_ids:

@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Callable, Generator
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +12,10 @@ from tasks_store import Status, StoreUnavailable, Task, Watch
 from web.wire import Result
 
 TICK_S: Final = 2.0
-"""How often a wait looks up: whether the client is still there, and still allowed."""
+"""How often a wait looks up: whether the client is still allowed, and has to hear a sign of life."""
+
+WAKE: Final[ContextVar[Callable[[], None] | None]] = ContextVar("WAKE", default=None)
+"""Ends the wait of the request that is served, so that it looks up."""
 
 READ_S: Final = 15.0
 """How long nothing is heard at least of a task that is waited for before it is read all the same."""
@@ -39,6 +43,7 @@ def until(
     began = time.monotonic()
     deadline = began + limit_s
     read_at = began + READ_S * (1 + random.random())  # noqa: S311 - so that calls which came together do not read together
+    WAKE.set(watch.wake)
     if not is_reached(task):
         yield None  # the wait has begun
     while not is_reached(task):

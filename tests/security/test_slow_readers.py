@@ -23,7 +23,7 @@ from tests.web.door import Door, encode, headers_of, request
 LARGE = 6_000_000
 
 BOUND = 64 * 1024 * 1024
-"""Bytes that one process may hold for slow clients."""
+"""Bytes that a process may grow by for slow clients."""
 
 ANSWER_S = 4
 

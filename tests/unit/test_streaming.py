@@ -2,13 +2,16 @@
 
 import json
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import gevent
 
 from web.answer import Answer, Answering
 from web.events import COMMENT, event
 from web.in_flight import InFlight
 from web.progress import Rising
-from web.streaming import client_has_left, in_one_piece, streamed
+from web.streaming import Client, in_one_piece, is_closed, streamed
 
 FINAL = Answer(b'{"jsonrpc":"2.0","id":1,"result":{}}')
 
@@ -23,21 +26,33 @@ def answering(news: Iterable[bytes | None], closed: list[bool]) -> Answering:
     return FINAL
 
 
-def stays() -> bool:
-    """The client is there."""
-    return False
+STAYS = Client(None)
 
 
-def after(looks: int) -> Callable[[], bool]:
-    """The client leaves after so many looks."""
-    left = iter([False] * looks)
-    return lambda: next(left, True)
+@contextmanager
+def gone() -> Iterator[Client]:
+    """A client that has left."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        theirs.close()
+        yield Client(ours)
+
+
+def endless(closed: list[bool]) -> Answering:
+    """A call that is waited for, with pauses in which the loop looks at its connections."""
+    while True:
+        gevent.sleep(0.01)
+        try:
+            yield None
+        except GeneratorExit:
+            closed.append(True)
+            raise
 
 
 def test_only_strictly_rising_progress_is_told_and_the_response_ends_the_stream() -> None:
     """CALL-4, HTTP-8."""
     rising = [b'{"progress":1}', b'{"progress":1}', None, b'{"progress":0.5}', b'{"progress":2,"total":2}']
-    first, *events = streamed(Rising("t").over(answering(rising, [])), stays, InFlight())
+    first, *events = streamed(Rising("t").over(answering(rising, [])), STAYS, InFlight())
     assert first == COMMENT
     told = [json.loads(one.removeprefix(b"event: message\ndata: ")) for one in events]
     assert [one.get("params") for one in told] == [
@@ -51,15 +66,18 @@ def test_only_strictly_rising_progress_is_told_and_the_response_ends_the_stream(
 def test_a_client_that_leaves_gives_up_the_call_in_both_forms() -> None:
     """CALL-5."""
     closed: list[bool] = []
-    assert in_one_piece(answering([None] * 9, closed), after(2)) is None
-    assert list(streamed(Rising(1).over(answering([None] * 9, closed)), after(2), InFlight())) == [COMMENT]
-    assert closed == [True, True]
+    for _ in range(2):
+        with gone() as client:
+            assert in_one_piece(endless(closed), client) is None
+        with gone() as client:
+            assert list(streamed(Rising(1).over(endless(closed)), client, InFlight())) == [COMMENT]
+    assert closed == [True] * 4
 
 
 def test_a_stream_that_is_closed_gives_up_the_call() -> None:
     """CALL-5."""
     closed: list[bool] = []
-    stream = streamed(Rising(1).over(answering([b'{"progress":1}'] * 9, closed)), stays, InFlight())
+    stream = streamed(Rising(1).over(answering([b'{"progress":1}'] * 9, closed)), STAYS, InFlight())
     assert next(stream) == COMMENT
     next(stream)
     stream.close()
@@ -68,18 +86,18 @@ def test_a_stream_that_is_closed_gives_up_the_call() -> None:
 
 def test_an_answer_in_one_piece_comes_when_the_call_ends() -> None:
     """CALL-3."""
-    assert in_one_piece(answering([None, b'{"progress":1}'], []), stays) == FINAL
+    assert in_one_piece(answering([None, b'{"progress":1}'], []), STAYS) == FINAL
 
 
 def test_a_closed_connection_is_noticed_and_an_open_one_left_alone() -> None:
     """CALL-5."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        assert not client_has_left(ours)
+        assert not is_closed(ours)
         theirs.send(b"the next request")
-        assert not client_has_left(ours)
+        assert not is_closed(ours)
         assert ours.recv(100) == b"the next request"
         theirs.close()
-        assert client_has_left(ours)
-    assert client_has_left(ours)
-    assert not client_has_left(None)
+        assert is_closed(ours)
+    assert is_closed(ours)
+    assert not is_closed(None)
