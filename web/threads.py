@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar, cast
 
 import gevent
 from gevent.event import AsyncResult, Event
+from gevent.threadpool import ThreadPool
 
 T = TypeVar("T")
 
@@ -47,7 +48,7 @@ class AuthorsThread:
         pid = os.getpid()
         if pid not in self._by_pid:
             self._by_pid[pid] = AsyncResult()
-            gevent.get_hub().threadpool.spawn(_serve, self._by_pid[pid])
+            ThreadPool(1).spawn(_serve, self._by_pid[pid])
         result: AsyncResult[Any] = AsyncResult()
         in_context = partial(copy_context().run, function)
         hub: Any = self._by_pid[pid].get()

@@ -39,6 +39,7 @@ def asks_sometimes(amount: int) -> str:
 
 
 FORM = {"elicitation": {"form": {}}}
+AUTHORS = AuthorsThread()
 SEALER = Sealer(lambda: b"s" * 32, 60)
 WHO = {"action": "accept", "content": {"name": "Al"}}
 WHEN = {"action": "decline"}
@@ -63,7 +64,7 @@ def round_of(
     one, given = defined(function), arguments or {}
     binding = Binding(ANONYMOUS, one.name, given)
     said = FORM if declared is None else declared
-    return first_round(one, given, state or State(), responses or {}, said, binding, SEALER, AuthorsThread())
+    return first_round(one, given, state or State(), responses or {}, said, binding, SEALER, AUTHORS)
 
 
 def state_in(result: FirstAnswers | dict[str, Any]) -> State:
