@@ -13,7 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Union, cast, get_args, get_origin, get_type_hints
 
 import jsonschema_rs
 import marshmallow
@@ -24,11 +24,13 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from workers import marshmallow_schema
 from workers.content import Content, ToolResult
-from workers.errors import InvalidArguments, OutputMismatch, ToolDefinitionError
+from workers.errors import InvalidArguments, OutputMismatch, ToolDefinitionError, UnsendableValue
 from workers.json_schema import MAX_FAULTS, InvalidSchema, compile_schema, faults_of, path_of
 from workers.jsonable import jsonable, serialised
 
 Function = Callable[..., Any]
+
+NOTHING: Final = "result: nothing was returned, and the output schema wants a value; is a return missing?"
 
 
 @dataclass(frozen=True)
@@ -67,10 +69,21 @@ class Output:
 
     def dump(self, value: object) -> Any:
         """The value in JSON's types. Raises UnsendableValue, and OutputMismatch when it breaks the schema."""
-        plain = self._plain(value)
-        if self._validator is not None and (faults := faults_of(self._validator, plain, root="result")):
-            raise OutputMismatch(faults)
+        try:
+            plain = self._plain(value)
+            faults = self._faults(plain)
+        except UnsendableValue:
+            if value is not None:
+                raise
+            faults = [NOTHING]
+        if faults:
+            raise OutputMismatch([NOTHING] if value is None else faults)
         return plain
+
+    def _faults(self, plain: object) -> list[str]:
+        if self._validator is None:
+            return []
+        return faults_of(self._validator, plain, root="result", tells_type=True)
 
 
 @dataclass(frozen=True)
@@ -286,8 +299,15 @@ def _dumped_by_marshmallow(dumper: marshmallow.Schema, tool: str) -> Output:
         schema = {"type": "array", "items": schema, **definitions}
 
     def plain(value: object) -> Any:
+        if value is None:
+            raise UnsendableValue("result", "it is nothing")  # a schema without required fields would dump it
+        try:
+            dumped = dumper.dump(value)
+        except Exception as error:  # a field meets a value of another type and raises what that leads to
+            why = f"its schema cannot dump what was returned, of type {type(value).__name__}"
+            raise UnsendableValue("result", why) from error
         # marshmallow's Decimal field dumps a Decimal, and its schema says number.
-        return jsonable(dumper.dump(value), decimal=float)
+        return jsonable(dumped, decimal=float)
 
     return Output(schema, _compiled(schema, tool, "output="), plain)
 

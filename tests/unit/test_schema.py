@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from workers.content import Image, Text, ToolResult
 from workers.errors import InvalidArguments, OutputMismatch, ToolDefinitionError, UnsendableValue
 from workers.headers import Header, HeaderParam, header_params
-from workers.schema import Arguments, Output, arguments_of, output_of, signature_of
+from workers.schema import NOTHING, Arguments, Output, arguments_of, output_of, signature_of
 
 
 class Context:
@@ -527,3 +527,59 @@ def test_a_decimal_that_is_dumped_as_a_string_is_a_string_in_the_schema() -> Non
 
     output = output_of(signature_of(price, tool="price"), Price, tool="price")
     assert output.dump({"amount": Decimal("1.10"), "tax": None}) == {"amount": "1.10", "tax": None}
+
+
+class Counted(marshmallow.Schema):
+    a = fields.Integer()
+
+
+WANTING = [
+    (int, None),
+    (list[int], None),
+    (Point, None),
+    (Person, None),
+    (Any, {"type": "object"}),
+    (Any, Counted),
+    (Any, Counted(many=True)),
+]
+"""Return annotations and schemas that want a value."""
+
+
+@pytest.mark.parametrize(("returns", "given"), WANTING)
+def test_a_tool_that_returns_nothing_is_told_so(returns: object, given: object) -> None:
+    """K4.11"""
+
+    def f() -> None: ...
+
+    f.__annotations__["return"] = returns
+    with pytest.raises(OutputMismatch) as refused:
+        output_of(signature_of(f, tool="f"), given, tool="f").dump(None)
+    assert refused.value.faults == [NOTHING]
+
+
+@pytest.mark.parametrize(
+    ("returns", "value", "fault"),
+    [
+        (int, "seven", "result: is not of type 'integer', but a string"),
+        (list[int], [1, None], "[1]: is not of type 'integer', but null"),
+        (int | list[int], {}, "result: is not of type 'integer', or is not of type 'array', but an object"),
+    ],
+)
+def test_a_result_of_a_wrong_type_is_told_with_the_type_that_came(returns: object, value: object, fault: str) -> None:
+    """K4.11"""
+
+    def f() -> None: ...
+
+    f.__annotations__["return"] = returns
+    with pytest.raises(OutputMismatch) as refused:
+        output_of(signature_of(f, tool="f"), tool="f").dump(value)
+    assert refused.value.faults == [fault]
+
+
+def test_a_value_that_its_marshmallow_schema_cannot_dump_is_told_as_that() -> None:
+    """K4.11"""
+
+    def f() -> None: ...
+
+    with pytest.raises(UnsendableValue, match="of type dict"):
+        output_of(signature_of(f, tool="f"), Counted, tool="f").dump({"a": "x"})
