@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from marshmallow import fields, validate
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel
 from typing_extensions import TypedDict
 
 from workers.content import Image, Text, ToolResult
 from workers.errors import InvalidArguments, OutputMismatch, ToolDefinitionError, UnsendableValue
+from workers.expose import exposed_tool
 from workers.headers import Header, HeaderParam, header_params
 from workers.schema import NOTHING, Arguments, Output, arguments_of, output_of, signature_of
 
@@ -583,3 +584,72 @@ def test_a_value_that_its_marshmallow_schema_cannot_dump_is_told_as_that() -> No
 
     with pytest.raises(UnsendableValue, match="of type dict"):
         output_of(signature_of(f, tool="f"), Counted, tool="f").dump({"a": "x"})
+
+
+class Cat(BaseModel):
+    lives: int
+
+
+class Dog(BaseModel):
+    tricks: list[str]
+
+
+class Pet(RootModel[Cat | Dog]):
+    """No object of its own."""
+
+
+def any_arguments(**arguments: Any) -> None: ...
+
+
+NO_INPUTS: dict[str, Any] = {
+    "a root model": Pet,
+    "no type": {"properties": {}},
+    "a union": {"anyOf": [{"type": "object"}]},
+    "a list of types": {"type": ["object"]},
+    "an array": {"type": "array"},
+    "a property that is true": {"type": "object", "properties": {"a": True}},
+    "properties that are none": {"type": "object", "properties": None},
+    "a required that is a word": {"type": "object", "required": "a"},
+    "a key that is no string": {"type": "object", "properties": {1: {}}},
+    "a value without a form": {"type": "object", "properties": {"a": {"default": {1, 2}}}},
+    "a number that JSON lacks": {"type": "object", "properties": {"a": {"default": float("nan")}}},
+    "a half character": {"type": "object", "description": "\ud800"},
+}
+
+
+@pytest.mark.parametrize("given", NO_INPUTS.values(), ids=NO_INPUTS)
+def test_an_input_that_official_clients_cannot_list_is_refused(given: Any) -> None:
+    """K4.8: they would drop every tool of the list with it."""
+    with pytest.raises(ToolDefinitionError):
+        arguments(any_arguments, given)
+    if isinstance(given, dict):
+        with pytest.raises(ToolDefinitionError):
+            exposed_tool("a.b", input=given)
+
+
+def test_what_has_a_form_in_json_is_listed_in_it() -> None:
+    """K4.8: a file of exposed tasks holds dates, a program decimals."""
+    given = {
+        "type": "object",
+        "properties": {"day": {"default": date(2026, 1, 2)}, "price": {"default": Decimal("1.5")}},
+    }
+    listed = arguments(any_arguments, given).schema
+    assert listed["properties"] == {"day": {"default": "2026-01-02"}, "price": {"default": "1.5"}}
+
+
+@pytest.mark.parametrize("given", [{"type": "object", "default": {1}}, {"type": "integer", "default": float("inf")}])
+def test_an_output_that_cannot_be_listed_is_refused(given: Any) -> None:
+    """K4.8"""
+    with pytest.raises(ToolDefinitionError):
+        output_of(signature_of(any_arguments, tool="f"), given, tool="f")
+
+
+@pytest.mark.parametrize("name", ["ctx", "context"])
+def test_a_context_without_an_annotation_is_refused_with_the_remedy(name: str) -> None:
+    """K4.10"""
+    taken: dict[str, Any] = {}
+    exec(f"def noann({name}, x): ...\ndef later(x, {name}=None): ...\ndef told({name}: str, x): ...", taken)
+    for function in (taken["noann"], taken["later"]):
+        with pytest.raises(ToolDefinitionError, match=f"`{name}: Context`"):
+            signature_of(function, tool="f")
+    assert set(signature_of(taken["told"], tool="f").parameters) == {name, "x"}
