@@ -15,7 +15,7 @@ from tasks_store.scripts import Argument, Script
 from tasks_store.settings import StoreSettings
 from tasks_store.vault import Vault
 
-PROMISES: Final = frozenset({"create", "answer"})
+PROMISES: Final = frozenset({"create", "repeated", "answer"})
 """The scripts whose reply is a promise to a client: under `strict` they are on disk before it is given."""
 
 CONFIRMED_MS: Final = 60_000

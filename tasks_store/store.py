@@ -119,15 +119,25 @@ class TaskStore:
                 for part in (key, seal(f"request:{key}", request), seal(f"answer:{key}", answer))
             ],
         )
-        if code == b"CONFLICT":
-            raise CallConflict(rest[0].decode())
-        if code == b"EXISTS":
-            return self.get(new.owner, rest[0].decode()), False
+        if code != b"CREATED":
+            return self._earlier(new.owner, code, rest[0].decode()), False
         created = int(rest[0])
         return (
             Task(task_id, new.tool, Status.WORKING, created, created, new.ttl_ms, new.poll_interval_ms, QUEUED),
             True,
         )
+
+    def repeated(self, new: NewTask) -> Task | None:
+        """Return the task that an earlier sending of this call made, or None when there is none.
+
+        Raises:
+            CallConflict: the idempotency key was used for another tool or other arguments.
+        """
+        if not new.call:
+            return None
+        names = {"call": keys.call_key(new_task_id(new.call), new.call)}
+        code, *rest = self._send(script("repeated"), names, fingerprint=new.fingerprint)
+        return None if code == b"UNKNOWN" else self._earlier(new.owner, code, rest[0].decode())
 
     def get(self, owner: Owner, task_id: str) -> Task:
         """The task as it stands now, in one round trip, or in two where its result is large.
@@ -409,9 +419,9 @@ class TaskStore:
 
     # The sweeper's side.
 
-    def due(self, bucket: int, limit: int) -> list[str]:
-        """Ids in this bucket that the clock calls for, the longest due first."""
-        reply = self._send(script("due"), {"due": keys.due_key(bucket)}, limit=limit)
+    def due(self, bucket: int, limit: int, start: int = 0) -> list[str]:
+        """Ids in this bucket that the clock calls for, the longest due first, without the first `start` of them."""
+        reply = self._send(script("due"), {"due": keys.due_key(bucket)}, start=start, limit=limit)
         return [task_id.decode() for task_id in reply]
 
     def inspect(self, task_id: str) -> tuple[DueKind, Remains | None]:
@@ -531,6 +541,11 @@ class TaskStore:
     def close(self) -> None:
         """The connections of this process are closed."""
         self._sender.close()
+
+    def _earlier(self, owner: Owner, code: bytes, task_id: str) -> Task:
+        if code == b"CONFLICT":
+            raise CallConflict(task_id)
+        return self.get(owner, task_id)
 
     def _held(self, task_id: str, run_id: str, one: Script, named: Mapping[str, str], **args: Argument) -> bool:
         code, *rest = self._send(one, named, id=task_id, run_id=run_id, **args)

@@ -24,7 +24,7 @@ from web.methods.discover import Discover
 from web.methods.subscriptions import Subscriptions
 from web.methods.tasks import Tasks
 from web.methods.tools import CallTool, ListTools
-from web.metrics import LIMITS, Measured, metrics
+from web.metrics import LIMITS, ClientNames, Measured, metrics
 from web.sealed import Sealer
 from web.settings import Settings
 from workers.catalogue import load_catalogue
@@ -64,7 +64,15 @@ def create_app(settings: Settings) -> Flask:
         connections.measures.count(LIMITS, limit)
 
     older = tuple(REVISIONS) if settings.web.legacy else ()
-    dispatch = Dispatch(methods, settings.workers.server_info, admission.admit, count_limit, older)
+    dispatch = Dispatch(
+        methods,
+        settings.workers.server_info,
+        admission.admit,
+        count_limit,
+        older,
+        requires_task_name=settings.web.require_task_name,
+        count_nameless=ClientNames(connections).count,
+    )
     others: list[Era] = []
     if settings.web.legacy:
         others.append(OlderEra(offered, settings, connections, admission, jobs, calls, lists, count_limit))

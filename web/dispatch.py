@@ -25,14 +25,20 @@ class Dispatch:
         admit: Callable[[Call], None],
         count_limit: Callable[[str], None],
         older: Sequence[str] = (),
+        *,
+        requires_task_name: bool = False,
+        count_nameless: Callable[[str], None] = lambda client: None,
     ) -> None:
         """`admit` raises when this caller may not make this call, or not now; `count_limit` hears of reached limits;
-        `older` are the revisions that other eras serve."""
+        `older` are the revisions that other eras serve; `requires_task_name` is as for `request_of`, and
+        `count_nameless` hears which client sent no `Mcp-Name` where it is not required."""
         self._methods = methods
         self._server_info = server_info
         self._admit = admit
         self._refusals = Refusals(methods, count_limit)
         self._older = older
+        self._requires_task_name = requires_task_name
+        self._count_nameless = count_nameless
         self.methods: Collection[str] = frozenset(methods)
 
     def takes(self, _body: object, _header: HeaderLookup) -> bool:
@@ -58,12 +64,14 @@ class Dispatch:
         return Answer(error_message(request_id, refusal), refusal.status, refusal.headers)
 
     def _served(self, message: Message, request_id: RequestId, caller: Caller, header: HeaderLookup) -> Reply:
-        request = request_of(message, request_id, header, self._older)
+        request = request_of(message, request_id, header, self._older, requires_task_name=self._requires_task_name)
         method = self._methods.get(request.method)
         if method is None:
             raise MethodNotFound(f"No such method; this server speaks MCP {', '.join(SUPPORTED_VERSIONS)}")
         call = Call(request, caller, header)
         self._admit(call)
+        if request.lacks_name:
+            self._count_nameless(request.client_name)
         token = request.progress_token
         reply = method(call)
         if isinstance(reply, Generator):

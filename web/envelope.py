@@ -15,6 +15,7 @@ SUPPORTED_VERSIONS: Final = ("2026-07-28",)
 
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
 CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 IDEMPOTENCY_KEY: Final = "io.coatcheck/idempotencyKey"
 """In `_meta` of a `tools/call`: the caller's own name for the call, so that a second sending makes no second task."""
@@ -37,7 +38,10 @@ NAMED_BY: Final[Mapping[str, str]] = {
     "tasks/update": "taskId",
     "tasks/cancel": "taskId",
 }
-"""Method → the parameter that `Mcp-Name` mirrors. Required on `tasks/*` too: see docs on what we chose."""
+"""Method → the parameter that `Mcp-Name` mirrors."""
+
+TASK_METHODS: Final = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
+"""Served without `Mcp-Name` unless it is required, because official clients do not send it: see docs/choices.md."""
 
 RequestId = str | int
 
@@ -66,6 +70,15 @@ class Request:
     """What the client declared on this very request; nothing is remembered from an earlier one."""
     name: str = ""
     """What the request is about, for a method whose headers say so: the parameter that `Mcp-Name` mirrors."""
+    lacks_name: bool = False
+    """It came without the `Mcp-Name` that its method has, and was served all the same."""
+
+    @property
+    def client_name(self) -> str:
+        """What the client calls itself, or nothing."""
+        info = self.meta.get(CLIENT_INFO)
+        name = info.get("name") if isinstance(info, dict) else None
+        return name if isinstance(name, str) else ""
 
     @property
     def declares_tasks(self) -> bool:
@@ -140,10 +153,18 @@ def message_of(body: object) -> Message:
     return Message(body.get("id"), method, params)
 
 
-def request_of(message: Message, request_id: RequestId, header: HeaderLookup, older: Sequence[str] = ()) -> Request:
+def request_of(
+    message: Message,
+    request_id: RequestId,
+    header: HeaderLookup,
+    older: Sequence[str] = (),
+    *,
+    requires_task_name: bool = False,
+) -> Request:
     """The request, with the headers and `_meta` that this revision wants and both saying the same.
 
-    `older` are the revisions that are served beside this one, in their own form.
+    `older` are the revisions that are served beside this one, in their own form. `requires_task_name` refuses task
+    methods without `Mcp-Name`.
 
     Raises:
         UnsupportedVersion: the client speaks another revision, or opens a session as older ones did.
@@ -166,8 +187,11 @@ def request_of(message: Message, request_id: RequestId, header: HeaderLookup, ol
     name = message.params.get(named_by)
     if not isinstance(name, str):
         raise InvalidParams(f"{named_by} is required and is a string")
-    check_mirrors(NAME, name, header(NAME), may_be_encoded=True)
-    return Request(request_id, message.method, message.params, meta, capabilities, name)
+    sent = header(NAME)
+    lacks_name = sent is None and message.method in TASK_METHODS and not requires_task_name
+    if not lacks_name:
+        check_mirrors(NAME, name, sent, may_be_encoded=True)
+    return Request(request_id, message.method, message.params, meta, capabilities, name, lacks_name)
 
 
 def _check_version(message: Message, meta: Mapping[str, object], header: HeaderLookup, older: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ import orjson
 
 from tasks_store import Answered, CallConflict, NewTask, NextRun, Outcome, Owner, Point, Task, new_task_id, reach
 from web.connections import Connections
+from web.errors import LimitReached
 from web.limits import Limits
 from workers.errors import BrokerUnavailable
 from workers.logs import know
@@ -32,22 +33,15 @@ class Jobs:
     def create(self, new: NewTask) -> tuple[Task, bool]:
         """The task is durable; the flag is True when this call made it, and then it is to be started.
 
+        A call that is repeated makes nothing, so no limit on new tasks refuses it.
+
         Raises:
             LimitReached: there are too many.
             CallConflict: the idempotency key was used for another tool or other arguments.
         """
         if not new.trace and (trace := carried()):
             new = replace(new, trace=orjson.dumps(trace))  # the job is a part of this request's trace at least
-        task_id = new_task_id(new.call)
-        self._limits.check_task(new, task_id)
-        is_new = False
-        try:
-            task, is_new = self._connections().store.create(new, task_id)
-        except CallConflict:
-            self._limits.forget_task(new.owner, task_id)
-            raise
-        if not is_new:
-            self._limits.forget_task(new.owner, task_id)
+        task, is_new = self._created(new)
         know(task_id=task.task_id)
         know_task(task.task_id)
         return task, is_new
@@ -83,6 +77,24 @@ class Jobs:
         tool = self._catalogue.get(run.tool)
         terminate = cancellation.outcome is Outcome.REQUESTED and tool is not None and tool.terminate
         self._send(run, lambda: connections.dispatcher.revoke(run, terminate=terminate))
+
+    def _created(self, new: NewTask) -> tuple[Task, bool]:
+        task_id = new_task_id(new.call)
+        try:
+            self._limits.check_task(new, task_id)
+        except LimitReached:
+            if (earlier := self._connections().store.repeated(new)) is None:
+                raise
+            return earlier, False
+        is_new = False
+        try:
+            task, is_new = self._connections().store.create(new, task_id)
+        except CallConflict:
+            self._limits.forget_task(new.owner, task_id)
+            raise
+        if not is_new:
+            self._limits.forget_task(new.owner, task_id)
+        return task, is_new
 
     def _send(self, run: NextRun, send: Callable[[], None]) -> None:
         try:

@@ -1,10 +1,11 @@
 """`/metrics`, for Prometheus.
 
 All processes add what they count to the store's counts, so it does not matter which of them is asked. The names are
-those of tools and methods; of tasks and owners nothing is told.
+those of tools, methods and clients; of tasks and owners nothing is told.
 """
 
 import hmac
+import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -36,8 +37,12 @@ REQUEST_TIMES: Final = "request_seconds"
 LIMITS: Final = "limits_reached"
 """Refusals by the limit that was reached."""
 
+NAMELESS: Final = "requests_without_name"
+"""Requests about a task without the header `Mcp-Name`, by the name of the client."""
+
 COUNTERS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     REQUESTS: ("Requests to the MCP endpoint", ("method", "status")),
+    NAMELESS: ("Requests about a task that were served without the header Mcp-Name", ("client",)),
     LIMITS: ("Requests refused because a limit was reached", ("limit",)),
     RUNS: ("Runs that ended", ("tool", "outcome")),
     SETTLED: ("Exposed tasks that ended with their work", ("tool", "status")),
@@ -56,6 +61,39 @@ OTHER: Final = "?"
 
 SERVED: Final = "coatcheck.method"
 """Where the endpoint leaves the method of a request in its environ, once the body is read and an era takes it."""
+
+
+CLIENT_NAME: Final = re.compile(r"[A-Za-z0-9_./@ -]{1,64}")
+"""A client's name that becomes a label; any other is counted as `OTHER`."""
+
+MOST_NAMES: Final = 20
+"""How many names of clients become labels. Clients name themselves, and each name stays in the store for ever."""
+
+
+class ClientNames:
+    """Counts requests by the names that clients give themselves: the first so many of them, the others together."""
+
+    def __init__(self, connections: ConnectionsOfProcess) -> None:
+        self._connections = connections
+        self._known: set[str] | None = None
+
+    def count(self, client: str) -> None:
+        """One more request without `Mcp-Name` from a client of this name."""
+        self._connections.measures.count(NAMELESS, self._label(client))
+
+    def _label(self, client: str) -> str:
+        try:
+            if self._known is None:
+                # What other processes have counted: all of them together have so many names.
+                counted = _by_name(self._connections().store.statistics.counts())[NAMELESS]
+                self._known = {name for (name,) in counted}
+        except StoreError:
+            return OTHER
+        if client not in self._known:
+            if len(self._known) >= MOST_NAMES or not CLIENT_NAME.fullmatch(client):
+                return OTHER
+            self._known.add(client)
+        return client
 
 
 class Measured:

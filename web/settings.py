@@ -65,6 +65,9 @@ class WebSettings:
     legacy_ms: int = 55_000
     """`COATCHECK_LEGACY_SECONDS`: how long a call of such a client waits for its job, if its answer may be streamed;
     most of them give up after 60 seconds."""
+    require_task_name: bool = False
+    """`COATCHECK_REQUIRE_TASK_NAME`: refuse `tasks/get`, `tasks/update` and `tasks/cancel` without the header
+    `Mcp-Name`, for a router that relies on it; official clients do not send it."""
     state_ms: int = 3_600_000
     """`COATCHECK_STATE_SECONDS`: how long a client may take to come back with the answers to a synchronous call."""
     companions: tuple[str, ...] = ()
@@ -103,6 +106,7 @@ class WebSettings:
             grace_ms=milliseconds(env, "COATCHECK_GRACE_SECONDS", cls.grace_ms, least=0, most=60),
             legacy=env.bool("COATCHECK_LEGACY", cls.legacy),
             legacy_ms=milliseconds(env, "COATCHECK_LEGACY_SECONDS", cls.legacy_ms, least=0.1),
+            require_task_name=env.bool("COATCHECK_REQUIRE_TASK_NAME", cls.require_task_name),
             state_ms=milliseconds(env, "COATCHECK_STATE_SECONDS", cls.state_ms, least=1),
             companions=_companions(env),
             page_size=env.int("COATCHECK_PAGE_SIZE", cls.page_size, validate=_AT_LEAST_1),

@@ -58,6 +58,7 @@ measures = Measures(store.statistics.add)
 runner = Runner(store, LeaseKeeper(store, drain), settings, dispatcher.send_run, Handover(store, cluster), measures)
 register(app, catalogue, runner)
 app.steps["worker"].update([Reaper, Busy, Places])
+app.conf.worker_consumer = "workers.consumer:Consumer"
 
 sigterm = SigtermHeeded(drain)
 signals.task_prerun.connect(sigterm.heed)

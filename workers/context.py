@@ -9,10 +9,20 @@ from typing import Any, TypeVar
 import orjson
 
 from tasks_store import INPUT_KEY, Asked, Claim, Given, Owner, Point, TaskStore, Verdict, reach
-from workers.errors import Cancelled, InvalidRequest, MissingCapability, Parked, ProtocolError, StepRepeated
+from workers.errors import (
+    Cancelled,
+    InvalidRequest,
+    MissingCapability,
+    Parked,
+    ProtocolError,
+    StepRepeated,
+    UnsendableValue,
+)
 from workers.inputs import Answer, InputRequest, load_validator, missing_capability
+from workers.jsonable import jsonable
 from workers.lease import Lease
 from workers.steps import decode, encode
+from workers.texts import sendable
 
 T = TypeVar("T")
 
@@ -73,17 +83,21 @@ class Context:
         """The client sees the message with its next look; a synchronous caller gets a progress notification.
 
         Source: basic/patterns/progress.
+
+        Raises:
+            UnsendableValue: `done` or `total` is no number that JSON has.
         """
         self._lease.check()
         now = time.monotonic()
         if now - self._progress_at < PROGRESS_SECONDS and done != total:
             return
         self._progress_at = now
+        done = _number("progress", done)
         event: dict[str, object] = {"progress": done}
         if total is not None:
-            event["total"] = total
+            total = event["total"] = _number("total", total)
         if message:
-            event["message"] = message
+            message = event["message"] = sendable(message)
         shown = message or (f"{done:g}" if total is None else f"{done:g} of {total:g}")
         self._write(lambda: self._store.progress(self.task_id, self._lease.run_id, shown, orjson.dumps(event)))
 
@@ -181,7 +195,11 @@ class Context:
             raise MissingCapability(lacking)
         if why and "message" in wire["params"]:
             wire["params"]["message"] = f"{why}\n\n{wire['params']['message']}"
-        return Asked(input_key, orjson.dumps(wire), request.validator_ref, request.time_limit_ms or 0)
+        text = orjson.dumps(wire)
+        if len(text) > self._max_step_bytes:
+            what = f"the input request {input_key} is {len(text)} bytes of JSON"
+            raise InvalidRequest(f"{what}, and the limit is {self._max_step_bytes} bytes")
+        return Asked(input_key, text, request.validator_ref, request.time_limit_ms or 0)
 
     def _park(self, missing: list[Asked]) -> None:
         if not self._lease.write(lambda: self._store.park(self.task_id, self._lease.run_id, missing)):
@@ -191,6 +209,13 @@ class Context:
     def _write(self, write: Callable[[], bool]) -> None:
         self._lease.heard(self._lease.write(write))
         self._lease.check()
+
+
+def _number(what: str, value: object) -> float:
+    plain: object = jsonable(value, where=what, decimal=float)
+    if isinstance(plain, bool) or not isinstance(plain, int | float):
+        raise UnsendableValue(what, f"it is {type(value).__name__}, not a number")
+    return plain
 
 
 def judge(given: Given) -> tuple[Verdict, str]:
@@ -205,5 +230,5 @@ def judge(given: Given) -> tuple[Verdict, str]:
     try:
         load_validator(given.validator)(subject)
     except ValueError as refusal:
-        return Verdict.REJECTED, str(refusal)
+        return Verdict.REJECTED, sendable(refusal)
     return Verdict.ACCEPTED, ""

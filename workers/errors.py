@@ -20,6 +20,10 @@ class ToolError(WorkersError):
     `structured` goes along as `structuredContent` when it can be sent.
     """
 
+    # Defaults, for a subclass that does not call `__init__`: its words are those of `str`.
+    message: str = ""
+    structured: object = None
+
     def __init__(self, message: str, *, structured: object = None) -> None:
         super().__init__(message)
         self.message = message
@@ -28,6 +32,11 @@ class ToolError(WorkersError):
 
 class ProtocolError(WorkersError):
     """An author's JSON-RPC error: the task ends as `failed` with this code, message and data."""
+
+    # As for ToolError.
+    code: int = -32603
+    message: str = ""
+    data: object = None
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)

@@ -13,6 +13,7 @@ from pydantic.errors import PydanticUserError
 
 from workers.errors import InvalidRequest
 from workers.json_schema import InvalidSchema, compile_schema, faults_of
+from workers.jsonable import jsonable
 from workers.secret_words import description_sounds_secret, label_sounds_secret, message_asks_for_secret
 
 _DESCRIBING = frozenset({"type", "title", "description", "default"})
@@ -81,7 +82,7 @@ def refuse_secret_message(message: str, form: Mapping[str, Any]) -> None:
 
 def _full_schema(schema: object) -> Mapping[str, Any]:
     if isinstance(schema, type) and issubclass(schema, BaseModel):
-        return schema.model_json_schema()
+        return _schema_of_model(schema)
     if not isinstance(schema, Mapping):
         raise InvalidRequest(f"a form is a mapping or a pydantic model, not {type(schema).__name__}")
     if schema.get("type") == "object":
@@ -97,6 +98,16 @@ def _full_schema(schema: object) -> Mapping[str, Any]:
         properties[name] = {"title": str(name).replace("_", " ").capitalize()} | fragment
     required = [name for name, fragment in properties.items() if "default" not in fragment]
     return {"type": "object", "properties": properties, "required": required, "$defs": definitions}
+
+
+def _schema_of_model(model: type[BaseModel]) -> dict[str, Any]:
+    """The model's own schema; it leaves out the defaults that a function makes, and a form needs them too."""
+    schema = model.model_json_schema()
+    for name, field in model.model_fields.items():
+        described = schema["properties"].get(field.alias or name, {})
+        if field.default_factory is not None and not field.default_factory_takes_validated_data:
+            described["default"] = jsonable(field.get_default(call_default_factory=True), where=name)
+    return schema
 
 
 def _schema_of_type(name: object, described: Any) -> dict[str, Any]:

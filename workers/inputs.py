@@ -284,7 +284,7 @@ def missing_capability(request: Mapping[str, Any], declared: Mapping[str, Any]) 
 
 
 def check_answer(request: Mapping[str, Any], answer: object) -> dict[str, Any]:
-    """The answer in the one form that is stored: unknown fields dropped, 18.0 for an integer as 18.
+    """The answer in the one form that is stored: unknown fields dropped, defaults filled in, 18.0 for an integer as 18.
 
     Raises InvalidAnswer, whose faults name the fields and never repeat a value.
     """
@@ -314,11 +314,13 @@ def _checked_elicitation(params: Mapping[str, Any], answer: Mapping[str, Any]) -
     known = {name: content[name] for name in properties if name in content}
     if faults := faults_of(compiled(schema, formats=True), known, root="content"):
         raise InvalidAnswer(faults)
+    defaults = {name: described["default"] for name, described in properties.items() if "default" in described}
+    values = {**defaults, **known}
     # 18.0 is a JSON integer, and so is 1e300, which no store or client could hold as one.
-    integers = {name: int(value) for name, value in known.items() if properties[name]["type"] == "integer"}
+    integers = {name: int(value) for name, value in values.items() if properties[name]["type"] == "integer"}
     if faults := [f"{name}: is too large" for name, value in integers.items() if abs(value) > MAX_INTEGER]:
         raise InvalidAnswer(faults)
-    return {"action": action, "content": known | integers}
+    return {"action": action, "content": values | integers}
 
 
 def _checked_sampling(answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -59,14 +59,16 @@ def _compiled(canonical: bytes, formats: bool) -> jsonschema_rs.Validator:
     return compile_schema(orjson.loads(canonical), formats=formats)
 
 
-def faults_of(validator: jsonschema_rs.Validator, value: Any, *, root: str) -> list[str]:
+def faults_of(validator: jsonschema_rs.Validator, value: Any, *, root: str, tells_type: bool = False) -> list[str]:
     """Every fault of the value as one line, in a stable order; none when it fits.
 
-    A line reads `path: reason`; `root` stands for the value itself.
+    A line reads `path: reason`; `root` stands for the value itself. `tells_type` adds of which type a value is that has
+    the wrong one.
     """
     faults: list[str] = []
     for error in validator.iter_errors(value):
-        faults.extend(line for line in _lines(error, root) if line not in faults)
+        came = f", but {type_name(error.instance)}" if tells_type and _is_of_wrong_type(error) else ""
+        faults.extend(line for line in (f"{line}{came}" for line in _lines(error, root)) if line not in faults)
         if len(faults) > MAX_FAULTS:
             return [*faults[:MAX_FAULTS], "and more"]
     return faults
@@ -87,6 +89,14 @@ def path_of(place: Sequence[str | int], *, root: str = "") -> str:
 def type_name(value: object) -> str:
     """JSON's name, with its article, for the type of a parsed value."""
     return _JSON_TYPES.get(type(value), type(value).__name__)
+
+
+def _is_of_wrong_type(error: jsonschema_rs.ValidationError) -> bool:
+    """The value has none of the types that its schema names, alone or as an alternative."""
+    kind = error.kind
+    if isinstance(kind, jsonschema_rs.ValidationErrorKind.AnyOf | jsonschema_rs.ValidationErrorKind.OneOfNotValid):
+        return all(_is_of_wrong_type(inner) for branch in kind.context for inner in branch[:1])
+    return isinstance(kind, jsonschema_rs.ValidationErrorKind.Type)
 
 
 def _lines(error: jsonschema_rs.ValidationError, root: str) -> Iterator[str]:

@@ -23,10 +23,11 @@ from workers.errors import (
     UnsendableValue,
     places_of,
 )
-from workers.jsonable import jsonable
+from workers.jsonable import MAX_INTEGER, jsonable
 from workers.lease import TIME_LIMIT
 from workers.results import completed, tool_error
 from workers.settings import WorkerSettings
+from workers.texts import sendable
 from workers.tool import Tool
 
 logger = logging.getLogger(__name__)
@@ -59,19 +60,19 @@ def ending_of(tool: Tool, call: Callable[[], Any], settings: WorkerSettings, wha
     try:
         return _completed(completed(call(), tool.output, **_form(settings)), "Completed")
     except ToolError as error:
-        return _refused(error.message, settings, structured=error.structured)
+        return _refused(error.message or error, settings, structured=error.structured)
     except ProtocolError as error:
-        return _failed(error.code, error.message, error.data)
+        return _failed(error.code, error.message or error, error.data, settings, what)
     except MissingCapability as error:
-        return _failed(MISSING_CAPABILITY, str(error), {"requiredCapabilities": error.required})
+        return _failed(MISSING_CAPABILITY, error, {"requiredCapabilities": error.required}, settings, what)
     except InvalidArguments as error:
         return _refused("Invalid arguments: " + "; ".join(error.faults), settings)
     except (InvalidRequest, OutputMismatch, StepRepeated, StepTooLarge, UnsendableValue) as error:
-        logger.error("%s: the tool is at fault: %s", what, error)
+        logger.error("%s: the tool is at fault: %s", what, sendable(error))
         return _refused(f"The tool {tool.name} is at fault: {error}", settings)
     except SoftTimeLimitExceeded:
         logger.error("%s: it ran longer than its time limit", what)
-        return _failed(INTERNAL_ERROR, TIME_LIMIT, None)
+        return _failed(INTERNAL_ERROR, TIME_LIMIT, None, settings, what)
     except (StoreError, InterruptRun):
         raise
     except BaseException as error:  # whatever else it is, a pool that meets it loses a process, a thread or itself
@@ -102,16 +103,30 @@ def _completed(result: bytes, message: str) -> Ending:
     return Ending(Status.COMPLETED, message, result)
 
 
-def _refused(message: str, settings: WorkerSettings, structured: object = None) -> Ending:
+def _refused(message: object, settings: WorkerSettings, structured: object = None) -> Ending:
     """An `isError` result, which is a completed task. Source: ext-tasks, tasks.md, "Task Execution Errors"."""
     return _completed(tool_error(message, structured, **_form(settings)), "Completed with an error")
 
 
-def _failed(code: int, message: str, data: object) -> Ending:
-    encoded = None
-    if data is not None:
-        try:
-            encoded = orjson.dumps(jsonable(data, where="data"))
-        except UnsendableValue as error:
-            logger.error("the data of a protocol error is left out: %s", error)
-    return Ending(Status.FAILED, message, error=TaskError(code, message, encoded))
+def _failed(code: object, message: object, data: object, settings: WorkerSettings, what: str) -> Ending:
+    """A JSON-RPC error that can be sent, whatever an author has put into it; the log says what was left out."""
+    if not isinstance(code, int) or isinstance(code, bool) or abs(code) > MAX_INTEGER:
+        logger.error("%s: the code of a protocol error is no integer of 64 bits, so %s is sent", what, INTERNAL_ERROR)
+        code = INTERNAL_ERROR
+    text = sendable(message)
+    return Ending(Status.FAILED, text, error=TaskError(int(code), text, _encoded(data, settings, what)))
+
+
+def _encoded(data: object, settings: WorkerSettings, what: str) -> bytes | None:
+    if data is None:
+        return None
+    try:
+        encoded = orjson.dumps(jsonable(data, where="data"))
+    except UnsendableValue as error:
+        logger.error("%s: the data of a protocol error is left out: %s", what, sendable(error))
+        return None
+    if len(encoded) > settings.max_result_bytes:
+        size = f"{len(encoded)} bytes of JSON, and the limit is {settings.max_result_bytes}"
+        logger.error("%s: the data of a protocol error is left out: it is %s", what, size)
+        return None
+    return encoded

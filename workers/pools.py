@@ -1,5 +1,6 @@
 """What Celery's pools leave to be done."""
 
+from collections.abc import Iterator
 from math import inf
 from typing import Any
 
@@ -37,23 +38,45 @@ class Reaper(bootsteps.StartStopStep):
 
 
 class Busy(bootsteps.StartStopStep):
-    """Remembers which processes of a pool are at work when the broker comes back.
+    """Keeps messages from processes of a pool that are at work, or about to end.
 
-    Celery forgets it with the connection: the next message would go to a process that works on another, and wait behind
-    that for as long as it takes, with its place in the pool free beside it.
+    Celery forgets who is at work with the connection to the broker: the next message would go to a process that works
+    on another, and wait behind that for as long as it takes, with its place in the pool free beside it. And a process
+    that a smaller pool has no use for is given messages until it has ended, which would end their runs with it.
     """
 
     requires = ("celery.worker.components:Pool",)
 
-    def register_with_event_loop(self, worker: Any, hub: Any) -> None:
-        """A process that works is given nothing else; called at every start of the event loop, so after each loss."""
-        pool = worker.pool._pool
+    def start(self, worker: Any) -> None:
+        """A process is chosen to end only while no message is on its way to it, and is given none from then on."""
+        pool: Any = getattr(worker.pool, "_pool", None)
         if not hasattr(pool, "_busy_workers"):
             return  # it has no processes, so it does not choose among them
-        for job in pool._cache.values():
-            process: Any = getattr(job, "_write_to", None)
-            if process is None or not job._accepted or job.ready():
-                continue
+        idle = pool._iterinactive
+
+        def free() -> Iterator[Any]:
+            for process in idle():
+                place = process.inqW_fd
+                # A process that has not begun, or has ended, has no place: the next one takes the mark over with it.
+                if pool._fileno_to_inq.get(place) is process and place not in pool._busy_workers:
+                    pool._busy_workers.add(place)
+                    yield process
+
+        pool._iterinactive = free
+
+    def register_with_event_loop(self, worker: Any, hub: Any) -> None:
+        """A process that works, or ends, is given nothing else; called at every start of the event loop, so after each
+        loss of the broker."""
+        pool = worker.pool._pool
+        if not hasattr(pool, "_busy_workers"):
+            return
+        at_work: list[Any] = [
+            job._write_to
+            for job in pool._cache.values()
+            if getattr(job, "_write_to", None) is not None and job._accepted and not job.ready()
+        ]
+        ending = [process for process in pool._pool if getattr(process, "_controlled_termination", False)]
+        for process in (*at_work, *ending):
             if pool._fileno_to_inq.get(process.inqW_fd) is process:
                 pool._busy_workers.add(process.inqW_fd)
 

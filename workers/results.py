@@ -25,11 +25,9 @@ from workers.content import Content, Text, ToolResult
 from workers.errors import ResultTooLarge, UnsendableValue
 from workers.jsonable import jsonable
 from workers.schema import Output
+from workers.texts import sendable
 
 SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
-
-MAX_MESSAGE_LENGTH: Final = 10_000
-"""Characters of a tool error's message; a model needs no more to correct itself."""
 
 
 def completed(value: object, output: Output, *, server_info: Mapping[str, str], max_bytes: int) -> bytes:
@@ -41,20 +39,18 @@ def completed(value: object, output: Output, *, server_info: Mapping[str, str], 
     return _encoded(_result(value, output), server_info, max_bytes)
 
 
-def tool_error(message: str, structured: object = None, *, server_info: Mapping[str, str], max_bytes: int) -> bytes:
+def tool_error(message: object, structured: object = None, *, server_info: Mapping[str, str], max_bytes: int) -> bytes:
     """The result of a tool that failed in a way its model may know; it can always be sent.
 
     A message that is too long is cut, and a structure that cannot be sent is left out; the text says so.
     """
-    if len(message) > MAX_MESSAGE_LENGTH:
-        message = f"{message[:MAX_MESSAGE_LENGTH]}… (cut; it had {len(message)} characters)"
-    message = message.encode("utf-8", "backslashreplace").decode("utf-8")
+    message = sendable(message)
     if structured is not None:
         try:
             told = {**_texts(message), "structuredContent": jsonable(structured, where="structured"), "isError": True}
             return _encoded(told, server_info, max_bytes)
         except UnsendableValue as error:
-            message = f"{message}\n(The details are left out: {error})"
+            message = f"{message}\n(The details are left out: {sendable(error)})"
     return orjson.dumps(_whole({**_texts(message), "isError": True}, server_info))
 
 

@@ -17,6 +17,7 @@ from workers.measures import QUEUE_TIMES, RUN_TIMES, RUNS, Measures
 from workers.outcome import INTERNAL_ERROR, Ending, ending_of
 from workers.pools import limit_s
 from workers.settings import WorkerSettings
+from workers.texts import sendable
 from workers.tool import Tool
 from workers.traces import run_span
 
@@ -70,6 +71,7 @@ class Runner:
         """A task whose tool this worker does not know is failed, if it is due to run."""
         claim = self._claim(task_id)
         if not isinstance(claim, Refusal):
+            message = sendable(message)
             ending = Ending(Status.FAILED, message, error=TaskError(INTERNAL_ERROR, message))
             self._finish(task_id, claim.run_id, ending)
 

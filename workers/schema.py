@@ -9,26 +9,30 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Union, cast, get_args, get_origin, get_type_hints
 
 import jsonschema_rs
 import marshmallow
 import pydantic_core
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 
 from workers import marshmallow_schema
 from workers.content import Content, ToolResult
-from workers.errors import InvalidArguments, OutputMismatch, ToolDefinitionError
+from workers.errors import InvalidArguments, OutputMismatch, ToolDefinitionError, UnsendableValue
 from workers.json_schema import MAX_FAULTS, InvalidSchema, compile_schema, faults_of, path_of
 from workers.jsonable import jsonable, serialised
 
 Function = Callable[..., Any]
+
+CONTEXT_NAMES: Final = frozenset({"ctx", "context"})
+"""Parameters that are meant for the run's Context; without an annotation nobody can tell."""
+
+NOTHING: Final = "result: nothing was returned, and the output schema wants a value; is a return missing?"
 
 
 @dataclass(frozen=True)
@@ -67,10 +71,21 @@ class Output:
 
     def dump(self, value: object) -> Any:
         """The value in JSON's types. Raises UnsendableValue, and OutputMismatch when it breaks the schema."""
-        plain = self._plain(value)
-        if self._validator is not None and (faults := faults_of(self._validator, plain, root="result")):
-            raise OutputMismatch(faults)
+        try:
+            plain = self._plain(value)
+            faults = self._faults(plain)
+        except UnsendableValue:
+            if value is not None:
+                raise
+            faults = [NOTHING]
+        if faults:
+            raise OutputMismatch([NOTHING] if value is None else faults)
         return plain
+
+    def _faults(self, plain: object) -> list[str]:
+        if self._validator is None:
+            return []
+        return faults_of(self._validator, plain, root="result", tells_type=True)
 
 
 @dataclass(frozen=True)
@@ -106,6 +121,9 @@ def signature_of(function: Function, *, tool: str) -> Signature:
             raise ToolDefinitionError(tool, f"{name}: arguments come by name, so that a positional one gets none")
         if _is_context(parameter.annotation):
             raise ToolDefinitionError(tool, f"{name}: the Context is the first parameter")
+        if name in CONTEXT_NAMES and name not in hints:
+            remedy = f"write `{name}: Context` for the run's own, or annotate it with the type of the argument"
+            raise ToolDefinitionError(tool, f"{name}: has no annotation, so it would be an argument; {remedy}")
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     return Signature(parameters, takes_context, takes_any, hints.get("return", Any))
 
@@ -132,13 +150,13 @@ def output_of(signature: Signature, given: object = None, *, tool: str) -> Outpu
     if (schema := _marshmallow(given)) is not None:
         return _dumped_by_marshmallow(schema, tool)
     if isinstance(given, Mapping):
-        return Output(deepcopy(dict(given)), _compiled(given, tool, "output="), jsonable)
+        return _output(given, tool, "output=", jsonable)
     promised = signature.returns if given is None else given
     if given is None and _is_unstructured(promised):
         return Output(None, None, jsonable)
     adapter = _adapter(promised, tool, "what it returns")
     schema_of_type = _json_schema(adapter, "serialization", tool, "what it returns")
-    return Output(schema_of_type, _compiled(schema_of_type, tool, "output"), _dumper(adapter))
+    return _output(schema_of_type, tool, "output", _dumper(adapter))
 
 
 def _is_context(annotation: object) -> bool:
@@ -181,9 +199,45 @@ def _json_schema(adapter: TypeAdapter[Any], mode: Any, tool: str, what: str) -> 
         raise ToolDefinitionError(tool, f"{what} has a type that JSON Schema has no form for: {error}") from error
 
 
-def _compiled(schema: Mapping[str, Any], tool: str, what: str, *, formats: bool = False) -> jsonschema_rs.Validator:
+def _input(
+    given: Mapping[str, Any],
+    tool: str,
+    what: str,
+    keywords: Callable[[Mapping[str, Any]], dict[str, Any]],
+    *,
+    formats: bool = False,
+) -> Arguments:
+    """What a tool takes, by whatever road its schema came.
+
+    Official clients drop the whole list of tools for one input schema that is no object of described properties.
+
+    Source: schema, Tool.inputSchema.
+    """
+    schema, validator = _compiled(given, tool, what, formats=formats)
+    if schema.get("type") != "object":
+        raise ToolDefinitionError(tool, f'{what} has "type": "object" at its root: arguments come by name')
+    for name, described in schema.get("properties", {}).items():
+        if not isinstance(described, dict):
+            raise ToolDefinitionError(
+                tool, f"{what}: the property {name} is described by an object; write {{}} for any value"
+            )
+    return Arguments(schema, validator, keywords)
+
+
+def _output(given: Mapping[str, Any], tool: str, what: str, plain: Callable[[Any], Any]) -> Output:
+    """What a tool gives, by whatever road its schema came."""
+    return Output(*_compiled(given, tool, what), plain)
+
+
+def _compiled(
+    given: Mapping[str, Any], tool: str, what: str, *, formats: bool = False
+) -> tuple[dict[str, Any], jsonschema_rs.Validator]:
+    """The schema in JSON's types, as it can be listed, and compiled."""
     try:
-        return compile_schema(schema, formats=formats)
+        schema: dict[str, Any] = jsonable(given, where=what)
+        return schema, compile_schema(schema, formats=formats)
+    except UnsendableValue as error:
+        raise ToolDefinitionError(tool, str(error)) from error
     except InvalidSchema as error:
         raise ToolDefinitionError(tool, f"{what} is not a valid JSON Schema: {error}") from error
 
@@ -201,11 +255,14 @@ def _from_signature(signature: Signature, tool: str) -> Arguments:
     keywords.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     adapter = _adapter(keywords, tool, "a parameter")
     schema = _json_schema(adapter, "validation", tool, "a parameter")
-
-    return Arguments(schema, _compiled(schema, tool, "input"), lambda arguments: _validated(adapter, arguments))
+    return _input(schema, tool, "input", lambda arguments: _validated(adapter, arguments))
 
 
 def _from_model(signature: Signature, model: type[BaseModel], tool: str) -> Arguments:
+    if issubclass(model, RootModel):
+        raise ToolDefinitionError(
+            tool, "input= is a RootModel, which has no named fields; give a BaseModel with a field of it"
+        )
     adapter = _adapter(model, tool, "input=")
     schema = _json_schema(adapter, "validation", tool, "input=")
     if "$ref" in schema:
@@ -217,7 +274,7 @@ def _from_model(signature: Signature, model: type[BaseModel], tool: str) -> Argu
         loaded: BaseModel = _validated(adapter, arguments)
         return {name: getattr(loaded, name) for name in model.model_fields} | (loaded.model_extra or {})
 
-    return Arguments(schema, _compiled(schema, tool, "input="), keywords)
+    return _input(schema, tool, "input=", keywords)
 
 
 def _validated(adapter: TypeAdapter[Any], arguments: Mapping[str, Any]) -> Any:
@@ -253,20 +310,17 @@ def _from_marshmallow(signature: Signature, loader: marshmallow.Schema, tool: st
             raise ToolDefinitionError(tool, "input= loads something else than a dict of arguments")
         return loaded
 
-    return Arguments(schema, _compiled(schema, tool, "input="), keywords)
+    return _input(schema, tool, "input=", keywords)
 
 
 def _from_json_schema(signature: Signature, given: Mapping[str, Any], tool: str) -> Arguments:
-    schema = deepcopy(dict(given))
-    if schema.get("type") != "object":
-        raise ToolDefinitionError(tool, 'input= has "type": "object" at its root')
-    _check_filled(signature, set(schema.get("properties", {})), set(schema.get("required", ())), tool)
-
     def keywords(arguments: Mapping[str, Any]) -> dict[str, Any]:
         # A schema may let pass what the function does not take; such arguments mean nothing to it.
         return {name: value for name, value in arguments.items() if signature.takes_any or name in signature.parameters}
 
-    return Arguments(schema, _compiled(schema, tool, "input=", formats=True), keywords)
+    taken = _input(given, tool, "input=", keywords, formats=True)
+    _check_filled(signature, set(taken.schema.get("properties", {})), set(taken.schema.get("required", ())), tool)
+    return taken
 
 
 def _check_filled(signature: Signature, possible: set[str], always: set[str], tool: str) -> None:
@@ -286,10 +340,17 @@ def _dumped_by_marshmallow(dumper: marshmallow.Schema, tool: str) -> Output:
         schema = {"type": "array", "items": schema, **definitions}
 
     def plain(value: object) -> Any:
+        if value is None:
+            raise UnsendableValue("result", "it is nothing")  # a schema without required fields would dump it
+        try:
+            dumped = dumper.dump(value)
+        except Exception as error:  # a field meets a value of another type and raises what that leads to
+            why = f"its schema cannot dump what was returned, of type {type(value).__name__}"
+            raise UnsendableValue("result", why) from error
         # marshmallow's Decimal field dumps a Decimal, and its schema says number.
-        return jsonable(dumper.dump(value), decimal=float)
+        return jsonable(dumped, decimal=float)
 
-    return Output(schema, _compiled(schema, tool, "output="), plain)
+    return _output(schema, tool, "output=", plain)
 
 
 def _dumper(adapter: TypeAdapter[Any]) -> Callable[[Any], Any]:

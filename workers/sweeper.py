@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 
-from tasks_store import DueKind, StoreUnavailable, TaskStore, unfitness
+from tasks_store import DueKind, NextRun, StoreUnavailable, TaskStore, unfitness
 from tasks_store.model import BUCKETS
 from workers.errors import BrokerUnavailable
 from workers.lease import RENEWALS_PER_LEASE
@@ -57,13 +57,14 @@ class Sweeper:
         done = 0
         self._broker_answers = None
         for bucket in range(BUCKETS):
+            kept = 0  # held back, so still due, and in front of those that come after
             for _ in range(BATCHES):
                 held = self._store.beat(self._worker)
-                due = self._store.due(bucket, BATCH)
+                due = self._store.due(bucket, BATCH, kept)
                 moved = sum(self._settle_one(task_id, held=held) for task_id in due)
                 done += moved
-                # A batch that did not move at all is held back; asking for it again now would not end.
-                if len(due) < BATCH or not moved:
+                kept += len(due) - moved
+                if len(due) < BATCH:
                     break
         return done
 
@@ -79,7 +80,13 @@ class Sweeper:
 
     def _settle_one(self, task_id: str, *, held: bool) -> bool:
         with about(task_id=task_id):
-            return self._settle(task_id, held=held)
+            try:
+                return self._settle(task_id, held=held)
+            except StoreUnavailable:
+                raise
+            except Exception:
+                logger.exception("task %s could not be swept; the others are", task_id)
+                return False
 
     def _settle(self, task_id: str, *, held: bool) -> bool:
         """The one thing that is due to this task was done; True when it changed something."""
@@ -104,9 +111,17 @@ class Sweeper:
         if kind not in (DueKind.NOTHING, DueKind.PURGE):
             logger.info("task %s: %s", task_id, kind)
             self._measures.count(TRANSITIONS, kind)
-        if following is not None:
-            self._dispatcher.send_run(following)
+        if following is not None and self._can_send():
+            self._send(following)
         return True
+
+    def _send(self, run: NextRun) -> None:
+        """Send the message of a run; what the broker does not take now stays due and is sent by a later sweep."""
+        try:
+            self._dispatcher.send_run(run)
+        except BrokerUnavailable as fault:
+            logger.warning("no messages are sent for now: %s", fault)
+            self._broker_answers = False
 
     def _can_send(self) -> bool:
         """Whether the broker answers; asked once in a sweep. A message that could not be sent stays due."""
@@ -132,7 +147,7 @@ class Sweeper:
                     if self._store.lead(self._worker):
                         self.look()
                         self.sweep()
-            except (StoreUnavailable, BrokerUnavailable) as fault:
+            except StoreUnavailable as fault:
                 logger.warning("the sweep stops for now: %s", fault)
             except Exception:
                 logger.exception("the sweep failed; it goes on with the next")

@@ -43,6 +43,14 @@ _RESERVED_NAMES = frozenset({"accept"})
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 """Source: schema, ToolAnnotations."""
 
+_KINDS: Final[Mapping[str, tuple[type, str]]] = {
+    **dict.fromkeys(("title", "description"), (str, "a string")),
+    **dict.fromkeys(("annotations", "requires", "meta"), (Mapping, "a mapping")),
+    "icons": (Sequence, "a list of mappings"),
+    "scopes": (Sequence, "a list of strings"),
+}
+"""What the listed options of a tool are."""
+
 _MIN_TTL_MS: Final = 1_000
 """A shorter life ends before a client has polled once; it is most often seconds taken for milliseconds."""
 
@@ -254,7 +262,10 @@ def _defined(
     meta: Mapping[str, Any] | None = None,
 ) -> Tool:
     name = _checked_name(function, name)
-    description = inspect.cleandoc(description or function.__doc__ or "")
+    description = description or function.__doc__
+    given = {"title": title, "description": description, "annotations": annotations, "requires": requires, "meta": meta}
+    _check_kinds(name, {**given, "icons": icons, "scopes": scopes})
+    description = inspect.cleandoc(description or "")
     if not description:
         raise ToolDefinitionError(name, "has no description; a docstring tells the model what the tool is for")
     if mode not in get_args(Mode):
@@ -289,7 +300,7 @@ def _defined(
         queue=queue,
         ask_first=ask_first,
         requires=_sendable(name, "requires", requires or {}),
-        scopes=tuple(scopes),
+        scopes=_checked_scopes(name, scopes),
         annotations=_checked_annotations(name, annotations or {}),
         icons=_checked_icons(name, icons),
         meta=_sendable(name, "meta", meta or {}),
@@ -308,6 +319,16 @@ def _checked_name(function: Callable[..., Any], name: str | None) -> str:
     if any(is_kind(function) for is_kind in is_kinds):
         raise ToolDefinitionError(name, "a tool is a plain def: one worker process runs it to its end")
     return name
+
+
+def _check_kinds(name: str, given: Mapping[str, object]) -> None:
+    """What is listed is of the type that clients read; they drop the whole list for one tool that is not."""
+    for option, value in given.items():
+        kind, said = _KINDS[option]
+        if value is None or (isinstance(value, kind) and isinstance(value, str) is (kind is str)):
+            _sendable(name, option, value)
+        else:
+            raise ToolDefinitionError(name, f"{option} is {said}, not {type(value).__name__}")
 
 
 def _milliseconds(name: str, option: str, given: timedelta, *, at_least: int = 1) -> int:
@@ -333,12 +354,18 @@ def _checked_annotations(name: str, annotations: Mapping[str, Any]) -> Mapping[s
     return dict(annotations)
 
 
-def _checked_icons(name: str, icons: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+def _checked_icons(name: str, icons: Sequence[object]) -> Sequence[Mapping[str, Any]]:
     for icon in icons:
-        if not str(icon.get("src", "")).startswith(("https://", "data:")):
+        if not isinstance(icon, Mapping) or not str(icon.get("src", "")).startswith(("https://", "data:")):
             raise ToolDefinitionError(name, "an icon has a src that starts with https:// or data:")
     sendable: list[Mapping[str, Any]] = _sendable(name, "icons", list(icons))
     return tuple(sendable)
+
+
+def _checked_scopes(name: str, scopes: Sequence[str]) -> tuple[str, ...]:
+    if not all(isinstance(scope, str) for scope in scopes):
+        raise ToolDefinitionError(name, "scopes is a list of strings")
+    return tuple(scopes)
 
 
 def _sendable(name: str, option: str, value: object) -> Any:

@@ -1,6 +1,7 @@
-"""The client with a server of somebody else: FastMCP and its tasks extension, in an environment of its own."""
+"""FastMCP and its tasks extension, in an environment of its own: our client with its server, its client with ours."""
 
 import hashlib
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from client import Coatcheck, Ticket, accept
 from client.command.exits import Exit
 from client.ledger import Ledger
 from tests.client.command import Command
+from tests.support.platform import Platform
 from tests.support.ports import free_port
 from tests.support.processes import Process
 from tests.support.waiting import wait_until
@@ -97,3 +99,38 @@ def test_a_task_of_another_server_can_be_cancelled(peer: str, command: Command) 
     task_id = command("call", "greet", "--detach", COATCHECK_URL=peer).out.strip()
     assert command("cancel", "--", task_id).code == Exit.COMPLETED
     assert command("wait", "--", task_id).code == Exit.CANCELLED
+
+
+FILLED_IN = {
+    "action": "accept",
+    "content": {
+        "name": "Ada",
+        "email": "ada@example.com",
+        "day": "1815-12-10",
+        "count": 3,
+        "colour": "red",
+        "sizes": ["S"],
+        "agreed": True,
+    },
+}
+
+
+def test_the_client_of_somebody_else_runs_tasks_inputs_and_failures_unmodified(
+    peer_python: Path, platform: Platform
+) -> None:
+    """K4.9: it polls without `Mcp-Name`."""
+    command = [str(peer_python), str(HERE / "caller.py"), platform.url]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 0, ran.stderr
+    outcomes = json.loads(ran.stdout)
+    assert {"fill_in", "generate_report", "loiter"} <= set(outcomes.pop("tools"))
+    assert [outcomes.pop(name)["structured"] for name in ("asked", "handle asked")] == [FILLED_IN] * 2
+    assert outcomes.pop("declined")["structured"] == {"action": "decline", "content": {}}
+    assert outcomes == {
+        "completed": {"texts": ["done"], "structured": None},
+        "tool error": {"error": "There is no more tea."},
+        "failed": {"error": "The kettle is gone"},
+        "status": "working",
+        "cancelled": "cancelled",
+        "cannot be asked": {"error": "The client must declare the capability elicitation.form on this request"},
+    }

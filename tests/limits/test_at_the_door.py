@@ -178,3 +178,33 @@ def tasks_of(platform: Platform) -> list[bytes]:
     with platform.valkey.client() as records:
         client: Redis = records
         return list(client.scan_iter("coatcheck:*:task:*"))
+
+
+ONCE = {"io.coatcheck/idempotencyKey": "once"}
+
+
+def test_a_repeated_call_finds_its_task_where_its_owner_can_have_no_more(opened: Opened) -> None:
+    """K4.1: its first answer was lost; a new call is refused as before."""
+    ann = opened.client(opened.door(COATCHECK_TASKS_PER_OWNER="1"), "ann@acme")
+    made = ann.start("whoami", meta=ONCE)
+    assert ann.start("whoami", meta=ONCE) == made
+    assert ann.call("confirm", {"what": "x"}, meta=ONCE).error["code"] == -32602
+    assert limited(ann.call("whoami", meta={"io.coatcheck/idempotencyKey": "another"}))
+    assert limited(ann.call("whoami"))
+
+
+def test_a_repeated_call_finds_its_task_where_its_tenant_can_have_no_more(opened: Opened) -> None:
+    """K4.1."""
+    url = opened.door(COATCHECK_TASKS_PER_TENANT="1")
+    ann, bob = opened.client(url, "ann@acme"), opened.client(url, "bob@acme")
+    made = ann.start("whoami", meta=ONCE)
+    assert ann.start("whoami", meta=ONCE) == made
+    assert limited(bob.call("whoami", meta=ONCE)).startswith("Your organisation")
+
+
+def test_a_repeated_call_finds_its_task_where_the_queue_is_full(opened: Opened) -> None:
+    """K4.1."""
+    ann = opened.client(opened.door(COATCHECK_BACKLOG="2"), "ann@acme")
+    made = ann.start("whoami", meta=ONCE)
+    until_limited(lambda: ann.call("whoami"), most=5_000)
+    assert ann.start("whoami", meta=ONCE) == made

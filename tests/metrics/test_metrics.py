@@ -1,5 +1,6 @@
 """The page that Prometheus reads, from several web processes and workers together."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 
@@ -165,3 +166,29 @@ def test_a_reached_limit_is_counted_by_its_name() -> None:
         with crowded.client() as client:
             wait_until(lambda: client.call("quick").status == 429, what="a full queue")
         wait_until(lambda: value(crowded, "coatcheck_limits_reached_total", limit="backlog") == 1, what="the refusal")
+
+
+def test_requests_without_a_task_in_their_headers_are_counted_by_client(client: Client, platform: Platform) -> None:
+    """HDR-3, K4.9: clients name themselves, so names are bounded in number and in form."""
+    task_id = client.start("quick")
+
+    def poll(name: object) -> None:
+        info = {"io.modelcontextprotocol/clientInfo": {"name": name}}
+        client.get(task_id)
+        assert client.request("tasks/get", {"taskId": task_id}, meta=info, without=("Mcp-Name",)).status == 200
+
+    def labels() -> set[str]:
+        name = "coatcheck_requests_without_name_total"
+        return {one.labels["client"] for one in samples(platform) if one.name == name}
+
+    poll("fastmcp")
+    wait_until(lambda: "fastmcp" in labels(), what="the client's name")
+    for name in ("tab\tbed", "", 5, "x" * 65, *(f"client-{number}" for number in range(60))):
+        poll(name)
+    poll("fastmcp")
+    wait_until(
+        lambda: value(platform, "coatcheck_requests_without_name_total", client="fastmcp") == 2, what="its count"
+    )
+    wait_until(lambda: value(platform, "coatcheck_requests_without_name_total", client="?") >= 4, what="the others")
+    assert all(re.fullmatch(r"fastmcp|client-\d+|\?", label) for label in labels())
+    assert len(labels()) <= 2 * 20 + 1  # each of two processes knows what the store had when it began to count

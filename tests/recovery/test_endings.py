@@ -1,5 +1,6 @@
 """Ways in which a tool's function ends that its author never thought of: each is a terminal status with a reason."""
 
+import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,10 +11,11 @@ from tests.support.client import Client, Json
 from tests.support.platform import Platform
 
 RAISED = ("memory", "unpicklable", "plain objects", "sys.exit", "keyboard", "recursion", "stray")
-NOT_JSON = ("set", "nan", "object")
+NOT_JSON = ("set", "nan", "object", "progress of nothing")
+ODD_WORDS = ("surrogate", "wordy", "surrogate progress", "wordy progress")
 
 CALLS: Mapping[str, tuple[str, dict[str, object]]] = {
-    **{how: ("ends_badly", {"how": how}) for how in (*RAISED, *NOT_JSON, "bytes", "date", "os._exit")},
+    **{how: ("ends_badly", {"how": how}) for how in (*RAISED, *NOT_JSON, *ODD_WORDS, "bytes", "date", "os._exit")},
     "swallows_its_limit": ("swallows_its_limit", {}),
     "overruns": ("overruns", {}),
     "ignores_its_limit": ("ignores_its_limit", {}),
@@ -96,3 +98,24 @@ def test_the_worker_goes_on_after_all_of_them(ended: Mapping[str, Json], client:
     (worker,) = platform.workers
     assert worker.is_running
     assert "CRITICAL" not in worker.log
+
+
+@pytest.mark.parametrize(("how", "said"), [("surrogate", r"x \ud800"), ("wordy", "x" * 10_000)])
+def test_odd_words_of_a_protocol_error_fail_the_task_once_and_within_bounds(
+    ended: Mapping[str, Json], ledger: Ledger, how: str, said: str
+) -> None:
+    """K4.3, K4.4"""
+    task = ended[how]
+    assert (task["status"], task["error"]["code"]) == ("failed", -32000)
+    assert task["error"]["message"] == task["statusMessage"]
+    assert task["statusMessage"].startswith(said)
+    assert len(json.dumps(task)) < 30_000
+    assert [run for _, run in ledger.entries(task["taskId"])] == [1]
+
+
+@pytest.mark.parametrize("how", ["surrogate progress", "wordy progress"])
+def test_odd_words_of_progress_cost_no_run(ended: Mapping[str, Json], ledger: Ledger, how: str) -> None:
+    """K4.3, K4.4"""
+    task = ended[how]
+    assert (task["status"], task["result"]["isError"]) == ("completed", False)
+    assert [run for _, run in ledger.entries(task["taskId"])] == [1]

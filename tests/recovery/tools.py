@@ -10,7 +10,7 @@ from typing import Any
 
 from tasks_store import arm
 from tests.e2e.ledger import Ledger
-from workers import Context, Elicit, tool
+from workers import Context, Elicit, ProtocolError, tool
 
 GO_ON = {"action": "accept", "content": {"sure": True}}
 """The answer to what these tools ask."""
@@ -147,6 +147,11 @@ def ends_badly(ctx: Context, how: str) -> Any:
         "nan": lambda: float("nan"),
         "object": object,
         "date": lambda: datetime(2026, 1, 2, tzinfo=UTC),
+        "surrogate": lambda: _raise(ProtocolError(-32000, "x \ud800")),
+        "wordy": lambda: _raise(ProtocolError(-32000, "x" * 20_000_000)),
+        "surrogate progress": lambda: ctx.progress(1, 2, "x \ud800"),
+        "wordy progress": lambda: ctx.progress(1, 2, "x" * 20_000_000),
+        "progress of nothing": lambda: ctx.progress(float("nan"), 2),
     }
     return ways[how]()
 

@@ -92,6 +92,23 @@ def _(store: TaskStore, raw: Raw) -> Call:
     return lambda: store.create(call(idempotency_key="once", tool="other"))
 
 
+@scenario("repeated", "UNKNOWN")
+def _(store: TaskStore, raw: Raw) -> Call:
+    return lambda: store.repeated(call(idempotency_key="once"))
+
+
+@scenario("repeated", "EXISTS")
+def _(store: TaskStore, raw: Raw) -> Call:
+    queued(store, idempotency_key="once")
+    return lambda: store.repeated(call(idempotency_key="once"))
+
+
+@scenario("repeated", "CONFLICT")
+def _(store: TaskStore, raw: Raw) -> Call:
+    queued(store, idempotency_key="once")
+    return lambda: store.repeated(call(idempotency_key="once", tool="other"))
+
+
 @scenario("get", "FOUND")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = parked(store, [CONFIRM, REASON])

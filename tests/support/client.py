@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -77,10 +77,13 @@ class Client:
         *,
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
+        without: Collection[str] = (),
     ) -> Reply:
-        """The answer to one request, its headers mirrored from its body; `headers` replace or add to them."""
+        """The answer to one request, its headers mirrored from its body; `headers` replace or add to them, `without`
+        names those that are left out."""
         message, sent = self._message(method, params or {}, meta or {})
-        response = self._http.post(self.url, json=message, headers={**sent, **(headers or {})})
+        sent = {name: value for name, value in {**sent, **(headers or {})}.items() if name not in without}
+        response = self._http.post(self.url, json=message, headers=sent)
         return _read(response)
 
     def discover(self) -> Reply:

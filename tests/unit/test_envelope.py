@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from web.envelope import (
     CLIENT_CAPABILITIES,
+    CLIENT_INFO,
     IDEMPOTENCY_KEY,
     MAX_IDEMPOTENCY_KEY,
     PROTOCOL_VERSION,
     SUPPORTED_VERSIONS,
+    TASK_METHODS,
     TASKS_EXTENSION,
     Request,
     message_of,
@@ -214,15 +216,41 @@ def test_header_names_ignore_case_and_values_lose_the_white_space_around_them() 
 @pytest.mark.parametrize(
     ("method", "param", "value"), [("tools/call", "name", "greet"), ("tasks/get", "taskId", TASK_ID)]
 )
-def test_the_name_that_a_header_mirrors_is_required_in_both_places(method: str, param: str, value: str) -> None:
+def test_the_name_that_a_header_mirrors_is_the_same_in_both_places(method: str, param: str, value: str) -> None:
     """HDR-3, C56, C61."""
     assert read(body(method, **{param: value}), headers(method, mcp_name=value)).params[param] == value
-    for sent in (headers(method), headers(method, mcp_name="other"), headers(method, mcp_name=f"{value},{value}")):
+    for sent in (headers(method, mcp_name="other"), headers(method, mcp_name=f"{value},{value}")):
         with pytest.raises(HeaderMismatch):
             read(body(method, **{param: value}), sent)
     for params in ({}, {param: 7}, {param: None}):
         with pytest.raises(InvalidParams):
             read(body(method, **params), headers(method, mcp_name=value))
+
+
+def test_a_call_without_its_name_in_a_header_is_refused() -> None:
+    """HDR-3."""
+    with pytest.raises(HeaderMismatch):
+        read(body("tools/call", name="greet"), headers("tools/call"))
+
+
+@pytest.mark.parametrize("method", sorted(TASK_METHODS))
+def test_a_task_method_without_its_name_in_a_header_is_served_unless_it_is_required(method: str) -> None:
+    """HDR-3, K4.9."""
+    message = message_of(body(method, taskId=TASK_ID))
+    lowered = {name.lower(): value for name, value in headers(method).items()}
+    request = read(body(method, taskId=TASK_ID), headers(method))
+    assert (request.name, request.lacks_name) == (TASK_ID, True)
+    assert not read(body(method, taskId=TASK_ID), headers(method, mcp_name=TASK_ID)).lacks_name
+    with pytest.raises(HeaderMismatch):
+        request_of(message, 1, lambda name: lowered.get(name.lower()), requires_task_name=True)
+
+
+@pytest.mark.parametrize(
+    ("info", "name"), [(None, ""), ("x", ""), ({}, ""), ({"name": 5}, ""), ({"name": "fastmcp"}, "fastmcp")]
+)
+def test_a_client_can_name_itself(info: object, name: str) -> None:
+    """K4.9."""
+    assert read(body(meta=META | {CLIENT_INFO: info}), headers()).client_name == name
 
 
 @pytest.mark.parametrize(

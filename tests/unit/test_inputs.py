@@ -423,6 +423,35 @@ def test_an_acceptance_needs_no_content_when_nothing_is_required(answer: object)
     assert check_answer(form, answer) == {"action": "accept", "content": {}}
 
 
+class Choices(BaseModel):
+    n: int = 3
+    picked: list[Literal["a", "b"]] = Field(default_factory=lambda: ["a"])
+    note: str | None = None
+
+
+@pytest.mark.parametrize("content", [None, {}, {"n": 3}, {"picked": ["a"]}, {"n": 3.0, "x": 1}])
+@pytest.mark.parametrize("schema", [Choices, Choices.model_json_schema()], ids=["model", "schema"])
+def test_defaults_stand_in_an_answer_that_leaves_them_out(schema: object, content: object) -> None:
+    """K4.7"""
+    normalised = check_answer(Elicit("a", schema).to_wire(), {"action": "accept", "content": content})
+    made = schema is Choices or content == {"picked": ["a"]}  # a bare schema does not know what a function would make
+    picked = {"picked": ["a"]} if made else {}
+    assert normalised == {"action": "accept", "content": {"n": 3, **picked}}
+    assert type(normalised["content"]["n"]) is int
+
+
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+def test_no_default_stands_in_an_answer_that_is_no_acceptance(action: str) -> None:
+    """K4.7"""
+    assert check_answer(Elicit("a", Choices).to_wire(), {"action": action, "content": {}}) == {"action": action}
+
+
+def test_what_an_answer_says_wins_over_a_default() -> None:
+    """K4.7"""
+    sent = {"n": 0, "picked": []}
+    assert check_answer(Elicit("a", Choices).to_wire(), {"action": "accept", "content": sent})["content"] == sent
+
+
 def test_an_accepted_page_has_no_content() -> None:
     assert check_answer(URL, {"action": "accept", "content": {"x": 1}}) == {"action": "accept"}
 

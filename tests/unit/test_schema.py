@@ -15,13 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from marshmallow import fields, validate
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel
 from typing_extensions import TypedDict
 
 from workers.content import Image, Text, ToolResult
 from workers.errors import InvalidArguments, OutputMismatch, ToolDefinitionError, UnsendableValue
+from workers.expose import exposed_tool
 from workers.headers import Header, HeaderParam, header_params
-from workers.schema import Arguments, Output, arguments_of, output_of, signature_of
+from workers.schema import NOTHING, Arguments, Output, arguments_of, output_of, signature_of
 
 
 class Context:
@@ -527,3 +528,128 @@ def test_a_decimal_that_is_dumped_as_a_string_is_a_string_in_the_schema() -> Non
 
     output = output_of(signature_of(price, tool="price"), Price, tool="price")
     assert output.dump({"amount": Decimal("1.10"), "tax": None}) == {"amount": "1.10", "tax": None}
+
+
+class Counted(marshmallow.Schema):
+    a = fields.Integer()
+
+
+WANTING = [
+    (int, None),
+    (list[int], None),
+    (Point, None),
+    (Person, None),
+    (Any, {"type": "object"}),
+    (Any, Counted),
+    (Any, Counted(many=True)),
+]
+"""Return annotations and schemas that want a value."""
+
+
+@pytest.mark.parametrize(("returns", "given"), WANTING)
+def test_a_tool_that_returns_nothing_is_told_so(returns: object, given: object) -> None:
+    """K4.11"""
+
+    def f() -> None: ...
+
+    f.__annotations__["return"] = returns
+    with pytest.raises(OutputMismatch) as refused:
+        output_of(signature_of(f, tool="f"), given, tool="f").dump(None)
+    assert refused.value.faults == [NOTHING]
+
+
+@pytest.mark.parametrize(
+    ("returns", "value", "fault"),
+    [
+        (int, "seven", "result: is not of type 'integer', but a string"),
+        (list[int], [1, None], "[1]: is not of type 'integer', but null"),
+        (int | list[int], {}, "result: is not of type 'integer', or is not of type 'array', but an object"),
+    ],
+)
+def test_a_result_of_a_wrong_type_is_told_with_the_type_that_came(returns: object, value: object, fault: str) -> None:
+    """K4.11"""
+
+    def f() -> None: ...
+
+    f.__annotations__["return"] = returns
+    with pytest.raises(OutputMismatch) as refused:
+        output_of(signature_of(f, tool="f"), tool="f").dump(value)
+    assert refused.value.faults == [fault]
+
+
+def test_a_value_that_its_marshmallow_schema_cannot_dump_is_told_as_that() -> None:
+    """K4.11"""
+
+    def f() -> None: ...
+
+    with pytest.raises(UnsendableValue, match="of type dict"):
+        output_of(signature_of(f, tool="f"), Counted, tool="f").dump({"a": "x"})
+
+
+class Cat(BaseModel):
+    lives: int
+
+
+class Dog(BaseModel):
+    tricks: list[str]
+
+
+class Pet(RootModel[Cat | Dog]):
+    """No object of its own."""
+
+
+def any_arguments(**arguments: Any) -> None: ...
+
+
+NO_INPUTS: dict[str, Any] = {
+    "a root model": Pet,
+    "no type": {"properties": {}},
+    "a union": {"anyOf": [{"type": "object"}]},
+    "a list of types": {"type": ["object"]},
+    "an array": {"type": "array"},
+    "a property that is true": {"type": "object", "properties": {"a": True}},
+    "properties that are none": {"type": "object", "properties": None},
+    "a required that is a word": {"type": "object", "required": "a"},
+    "a key that is no string": {"type": "object", "properties": {1: {}}},
+    "a value without a form": {"type": "object", "properties": {"a": {"default": {1, 2}}}},
+    "a number that JSON lacks": {"type": "object", "properties": {"a": {"default": float("nan")}}},
+    "a half character": {"type": "object", "description": "\ud800"},
+}
+
+
+@pytest.mark.parametrize("given", NO_INPUTS.values(), ids=NO_INPUTS)
+def test_an_input_that_official_clients_cannot_list_is_refused(given: Any) -> None:
+    """K4.8: they would drop every tool of the list with it."""
+    with pytest.raises(ToolDefinitionError):
+        arguments(any_arguments, given)
+    if isinstance(given, dict):
+        with pytest.raises(ToolDefinitionError):
+            exposed_tool("a.b", input=given)
+
+
+def test_what_has_a_form_in_json_is_listed_in_it() -> None:
+    """K4.8: a file of exposed tasks holds dates, a program decimals."""
+    given = {
+        "type": "object",
+        "properties": {"day": {"default": date(2026, 1, 2)}, "price": {"default": Decimal("1.5")}},
+    }
+    listed = arguments(any_arguments, given).schema
+    assert listed["properties"] == {"day": {"default": "2026-01-02"}, "price": {"default": "1.5"}}
+
+
+@pytest.mark.parametrize("given", [{"type": "object", "default": {1}}, {"type": "integer", "default": float("inf")}])
+def test_an_output_that_cannot_be_listed_is_refused(given: Any) -> None:
+    """K4.8"""
+    with pytest.raises(ToolDefinitionError):
+        output_of(signature_of(any_arguments, tool="f"), given, tool="f")
+
+
+@pytest.mark.parametrize("name", ["ctx", "context"])
+def test_a_context_without_an_annotation_is_refused_with_the_remedy(name: str) -> None:
+    """K4.10"""
+    taken: dict[str, Any] = {}
+    exec(f"def noann({name}, x): ...\ndef later(x, {name}=None): ...\ndef told({name}: str, x): ...", taken)
+    for function in (taken["noann"], taken["later"]):
+        with pytest.raises(ToolDefinitionError, match=f"`{name}: Context`"):
+            signature_of(function, tool="f")
+    assert set(signature_of(taken["told"], tool="f").parameters) == {name, "x"}

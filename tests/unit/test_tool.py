@@ -168,6 +168,16 @@ def accept() -> None:
         (fine, {"annotations": {"readOnlyHint": "yes"}}),
         (fine, {"icons": [{"sizes": []}]}),
         (fine, {"icons": [{"src": "javascript:x"}]}),
+        (fine, {"icons": ["https://a.example/i.png"]}),
+        (fine, {"icons": 5}),
+        (fine, {"title": 5}),
+        (fine, {"title": "\ud800"}),
+        (fine, {"description": "\ud800"}),
+        (fine, {"scopes": "admin"}),
+        (fine, {"scopes": [1]}),
+        (fine, {"annotations": ["readOnlyHint"]}),
+        (fine, {"meta": 5}),
+        (fine, {"requires": ["sampling"]}),
         (fine, {"meta": {"a": object()}}),
         (fine, {"requires": {"a": {1}}}),
         (fine, {"input": {"type": "array"}}),
@@ -175,7 +185,7 @@ def accept() -> None:
     ],
 )
 def test_a_bad_definition_is_refused_when_it_is_registered(function: Any, options: dict[str, Any]) -> None:
-    """HDR-4, LIST-1, C90."""
+    """HDR-4, LIST-1, C90, K4.8."""
     with pytest.raises(ToolDefinitionError):
         tool(**options)(function)
     assert tool_of(function) is None

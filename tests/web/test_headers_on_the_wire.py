@@ -49,16 +49,26 @@ def test_a_header_sent_twice_is_refused(door: Door, name: str, second: str) -> N
 
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
 def test_the_name_of_a_task_method_is_its_task(door: Door, client: Client, method: str) -> None:
-    """HDR-3, C56: plain, encoded or in lower case; missing or another's, it is refused and nothing is told."""
+    """HDR-3, C56, K4.9: plain, encoded, in lower case or missing; another's is refused, and nothing is told."""
     task_id = client.start("ask_person")
     before = client.wait_for(task_id, "input_required")
     message = request(method, {"taskId": task_id, "inputResponses": {}})
     plain = {name: value for name, value in headers_of(message).items() if name != "Mcp-Name"}
-    for wrong in ({}, {"Mcp-Name": "x"}, {"Mcp-Name": "=?base64??="}, {"Mcp-Name": f"{task_id}0"}):
+    for wrong in ({"Mcp-Name": ""}, {"Mcp-Name": "x"}, {"Mcp-Name": "=?base64??="}, {"Mcp-Name": f"{task_id}0"}):
         assert door.send(encode(message), {**plain, **wrong}).refusal == (400, -32020)
     assert client.get(task_id).result == before
-    for right in ({"Mcp-Name": task_id}, {"Mcp-Name": encoded(task_id)}, {"mcp-name": task_id}):
+    for right in ({}, {"Mcp-Name": task_id}, {"Mcp-Name": encoded(task_id)}, {"mcp-name": task_id}):
         assert door.send(encode(message), {**plain, **right}).status == 200
+
+
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
+def test_a_task_method_without_its_name_is_refused_where_a_setting_requires_it(narrow: Door, method: str) -> None:
+    """HDR-3, K4.9."""
+    message = request(method, {"taskId": "0" * 33, "inputResponses": {}})
+    named = headers_of(message)
+    assert narrow.send(encode(message), named).refusal == (400, -32602)
+    del named["Mcp-Name"]
+    assert narrow.send(encode(message), named).refusal == (400, -32020)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from workers.exposed.cluster import UNREADABLE, State
 from workers.lease import TIME_LIMIT
 from workers.outcome import Ending, ending_of
 from workers.settings import WorkerSettings
+from workers.texts import sendable
 from workers.tool import Tool
 
 RUNNING: Final = "Running"
@@ -126,21 +127,15 @@ def _first(meta: Mapping[Any, Any], names: tuple[str, ...]) -> Any:
 def _words_of(fault: object) -> str:
     """The message of an exception, or its name when it has none; of anything else that was stored, the best words."""
     if isinstance(fault, BaseException):
-        return _sendable(str(fault)) or type(fault).__name__
+        return sendable(fault) or type(fault).__name__
     if isinstance(fault, Mapping):
         fault = _first(fault, _REASON) or fault
     if isinstance(fault, list) and len(fault) == 1:
         fault = fault[0]
     if isinstance(fault, str) and fault:
-        return _sendable(fault)
-    return _sendable(json.dumps(fault, default=str)) if fault else "no reason was given"
-
-
-def _sendable(text: str) -> str:
-    """JSON may hold halves of characters, which nothing else takes."""
-    return text.encode("utf-8", "backslashreplace").decode()
+        return sendable(fault)
+    return sendable(json.dumps(fault, default=str)) if fault else "no reason was given"
 
 
 def _cut(text: str) -> str:
-    text = _sendable(text[: MAX_WORDS + 1])
-    return text if len(text) <= MAX_WORDS else f"{text[:MAX_WORDS]}…"
+    return sendable(text, MAX_WORDS)
