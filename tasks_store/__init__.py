@@ -44,7 +44,7 @@ from tasks_store.model import (
     new_task_id,
 )
 from tasks_store.quota import Fullness, Quota
-from tasks_store.settings import StoreSettings, fault_lines, milliseconds
+from tasks_store.settings import StoreSettings, fault_lines, milliseconds, text_of
 from tasks_store.store import TaskStore
 
 __all__ = [
@@ -97,5 +97,6 @@ __all__ = [
     "new_task_id",
     "reach",
     "refuse_unfit_store",
+    "text_of",
     "unfitness",
 ]

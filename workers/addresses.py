@@ -11,12 +11,10 @@ from celery.loaders.app import AppLoader
 from kombu import Connection
 from kombu.utils.url import url_to_parts
 
+from tasks_store.address import NOT_UNDERSTOOD, PARAMETERS, fault_of_parameters
+
 LOADER: Final[Any] = AppLoader(app=None)  # type: ignore[arg-type]  # it has an application only to load its modules
 """Finds result backends by their schemes."""
-
-NOT_UNDERSTOOD: Final = (
-    "cannot be understood; special characters in a password are written as %XX, and a port is a number"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +89,17 @@ def _fault(url: str, use: Callable[[Address], object], usual: str) -> str:
         address = address_of(url)
         if scheme == "redis+sentinel" and not address.options["master_name"]:
             return "names no service; write redis+sentinel://host:26379,host:26379/service/0"
+        if scheme in PARAMETERS and (fault := fault_of_parameters(url)):
+            return fault
         use(address)
     except (KeyError, ImproperlyConfigured):
         return unknown
-    except ImportError as fault:
-        if fault.name == scheme:
+    except TypeError:
+        return "has a parameter that Celery does not know; leave out what follows the question mark"
+    except ImportError as missing:
+        if missing.name == scheme:
             return unknown  # Celery takes what it does not know for a module
-        return f"needs the Python module {fault.name}, which is not there; usual are {usual}"
+        return f"needs the Python module {missing.name}, which is not there; usual are {usual}"
     except (AttributeError, ValueError):
         return NOT_UNDERSTOOD
     return ""

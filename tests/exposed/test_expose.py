@@ -141,3 +141,13 @@ def test_durations_are_those_of_every_tool() -> None:
 def test_the_file_of_the_example_can_be_read() -> None:
     names = [tool.name for tool in exposed_in(str(ROOT / "examples" / "expose_shop.toml"))]
     assert names == ["quote", "import_orders", "close_year", "restock"]
+
+
+def test_the_encoding_of_a_file_is_read_or_named(tmp_path: Path) -> None:
+    """K3.7."""
+    file = tmp_path / "tools.toml"
+    file.write_text(FILE, encoding="utf-8-sig")
+    assert len(exposed_in(str(file))) == 2
+    file.write_text(FILE, encoding="utf-16")
+    with pytest.raises(ToolFileError, match="UTF-16"):
+        exposed_in(str(file))

@@ -15,7 +15,7 @@ from typing import Any, Final
 from marshmallow import Schema, ValidationError, fields
 from marshmallow.validate import Length, Regexp
 
-from tasks_store import Owner
+from tasks_store import Owner, text_of
 from web.auth.caller import Caller
 from web.auth.challenge import Challenger
 from web.auth.settings import AuthSettings
@@ -114,16 +114,16 @@ class TokenBook:
 def read_entries(file: Path) -> tuple[Entry, ...]:
     """The entries of a file. Raises InvalidSettings."""
     try:
-        text = file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as fault:
-        raise InvalidSettings(f"COATCHECK_TOKENS_FILE cannot be read: {type(fault).__name__}") from fault
+        text = text_of(file)
+    except ValueError as fault:
+        raise InvalidSettings(f"COATCHECK_TOKENS_FILE {fault}") from fault
     return parse_entries("COATCHECK_TOKENS_FILE", text)
 
 
 def parse_entries(variable: str, text: str) -> tuple[Entry, ...]:
     """The entries of a text in TOML. Raises InvalidSettings, whose message holds no value of the text."""
     try:
-        document = tomllib.loads(text)
+        document = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as fault:
         raise InvalidSettings(f"{variable} is not TOML: {fault}") from fault
     if unknown := sorted(set(document) - {"token"}):
