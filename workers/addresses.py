@@ -17,6 +17,10 @@ LOADER: Final[Any] = AppLoader(app=None)  # type: ignore[arg-type]  # it has an 
 """Finds result backends by their schemes."""
 
 
+UNPICKLING: Final = {"db": "DatabaseBackend", "database": "DatabaseBackend", "cache": "CacheBackend"}
+"""Celery's result backends whose drivers unpickle what they read, by the beginnings of their addresses."""
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """What Celery needs to find a broker or a result backend."""
@@ -78,6 +82,20 @@ def results_fault(url: str) -> str:
                 url_to_parts(one)
 
     return _fault(url, understood, "redis://, rediss://, unix:// or redis+sentinel://")
+
+
+def unpickled_by(url: str) -> str:
+    """Return the name of the result backend of this address, if it unpickles what it reads by itself; else nothing.
+
+    `accept_content` means nothing to such a backend: SQLAlchemy keeps results as pickles, and clients of memcached load
+    whatever a value's flags say is one. So whoever writes there runs code in the process that reads.
+    """
+    kind = url.partition("://")[0].partition("+")[0]
+    if kind in UNPICKLING:  # its driver need not be installed
+        return UNPICKLING[kind]
+    backend, _ = by_url(address_of(url).url, LOADER)
+    names = {base.__name__ for base in backend.__mro__ if base.__module__.startswith("celery.backends.")}
+    return backend.__name__ if names & set(UNPICKLING.values()) else ""
 
 
 def _fault(url: str, use: Callable[[Address], object], usual: str) -> str:

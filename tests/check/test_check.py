@@ -76,6 +76,7 @@ def test_the_command_tries_the_same_parts(platform: Platform) -> None:
             for name in ("CELERY_RESULT_BACKEND", "COATCHECK_EXPOSE_RESULT_BACKEND")
             for address in ("ftp://x", "redis://127.0.0.1:port", "redis+cluster://x", "redis+sentinel://x", "[")
         ),
+        ({"COATCHECK_EXPOSE_RESULT_BACKEND": "db+sqlite:///results.db"}, "settings"),
         ({"COATCHECK_TOOLS": "no_such_module"}, "tools"),
         ({"COATCHECK_EXPOSE": "no-such-file.toml"}, "tools"),
         ({"REDIS_URL": "redis://127.0.0.1:1/0"}, "store"),

@@ -16,7 +16,7 @@ from web.auth.settings import LOOPBACK_HOSTS
 from web.check.flower import FlowerSettings
 from web.settings import Settings
 from workers.catalogue import load_catalogue
-from workers.errors import BrokerUnavailable, ResultsUnavailable, WorkersError
+from workers.errors import BrokerUnavailable, ResultsUnavailable, UnsafeResults, WorkersError
 from workers.exposed.cluster import Cluster
 from workers.signatures import Dispatcher
 from workers.tool import Catalogue
@@ -222,5 +222,7 @@ def catalogue_of(settings: Settings) -> Catalogue:
     """
     try:
         return load_catalogue(settings.workers)
+    except UnsafeResults as fault:
+        raise Wrong(str(fault), "name a Redis in COATCHECK_EXPOSE_RESULT_BACKEND") from fault
     except WorkersError as fault:
         raise Wrong(str(fault), "correct the tool, or what COATCHECK_TOOLS and COATCHECK_EXPOSE name") from fault

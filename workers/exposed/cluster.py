@@ -81,9 +81,6 @@ def their_app(settings: WorkerSettings, store: StoreSettings) -> Celery:
         result_backend_transport_options={"retry_policy": {"max_retries": 1}, **results.options},
         redis_socket_connect_timeout=CONNECT_SECONDS,
         redis_socket_timeout=CONNECT_SECONDS,
-        task_serializer="json",
-        accept_content=["json"],
-        result_accept_content=["json"],
         task_send_sent_event=True,
     )
     if broker.is_tls:
@@ -92,6 +89,8 @@ def their_app(settings: WorkerSettings, store: StoreSettings) -> Celery:
         app.conf.redis_backend_use_ssl = tls(store)
     if settings.expose_config:
         app.conf.update(json.loads(settings.expose_config))
+    # Last, because what is not JSON is never loaded, whatever their own settings accept.
+    app.conf.update(task_serializer="json", accept_content=["json"], result_accept_content=["json"])
     return app
 
 
