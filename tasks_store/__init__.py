@@ -46,6 +46,7 @@ from tasks_store.model import (
 from tasks_store.quota import Fullness, Quota
 from tasks_store.settings import StoreSettings, fault_lines, milliseconds, text_of
 from tasks_store.store import TaskStore
+from tasks_store.variables import unknown_variables
 
 __all__ = [
     "ANONYMOUS",
@@ -99,4 +100,5 @@ __all__ = [
     "refuse_unfit_store",
     "text_of",
     "unfitness",
+    "unknown_variables",
 ]

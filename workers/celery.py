@@ -4,6 +4,7 @@ Celery finds the application here by name. This is where a worker reads the envi
 """
 
 import logging
+import os
 import sys
 import traceback
 from typing import Any
@@ -11,7 +12,16 @@ from typing import Any
 from celery import signals
 from environs import Env, EnvValidationError
 
-from tasks_store import Patience, StoreSettings, TaskStore, UnfitStore, arm, fault_lines, refuse_unfit_store
+from tasks_store import (
+    Patience,
+    StoreSettings,
+    TaskStore,
+    UnfitStore,
+    arm,
+    fault_lines,
+    refuse_unfit_store,
+    unknown_variables,
+)
 from workers.catalogue import load_catalogue
 from workers.celery_app import create_celery
 from workers.celery_tasks import register
@@ -21,6 +31,7 @@ from workers.exposed.cluster import Cluster
 from workers.exposed.handover import Handover
 from workers.exposed.watcher import Watcher
 from workers.flower_guard import guard_flower
+from workers.flower_settings import flower_faults
 from workers.lease import LeaseKeeper
 from workers.logs import write_as
 from workers.measures import Measures
@@ -41,6 +52,9 @@ try:
     env.seal()
 except EnvValidationError as fault:
     sys.exit(f"coatcheck cannot start:\n{fault_lines(fault)}")
+# Flower reads its own before any signal of Celery's.
+if "flower" in sys.argv and (faults := flower_faults()):
+    sys.exit(f"coatcheck cannot start Flower:\n{faults}")
 arm(store_settings.faults)
 
 try:
@@ -88,7 +102,9 @@ def close_measures(**_: Any) -> None:
 
 @signals.worker_init.connect
 def check_store(**_: Any) -> None:
-    """A worker does not begin on a store that could lose records."""
+    """Warn of variables that mean nothing, and do not begin on a store that could lose records."""
+    for fault in unknown_variables(os.environ):
+        logger.warning("%s", fault)
     try:
         refuse_unfit_store(store_settings)
     except UnfitStore as fault:

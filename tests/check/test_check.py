@@ -86,6 +86,10 @@ def test_the_command_tries_the_same_parts(platform: Platform) -> None:
         ({"COATCHECK_PUBLIC_URL": "https://127.0.0.1:1"}, "public address"),
         ({"COATCHECK_ALLOW_ANONYMOUS": "true"}, "auth"),
         ({"FLOWER_BASIC_AUTH": "", "FLOWER_ADDRESS": "0.0.0.0"}, "flower"),
+        ({"FLOWER_PORT": "tcp://10.0.0.1:5555"}, "flower"),
+        ({"FLOWER_PORT": "70000"}, "flower"),
+        ({"FLOWER_PERSISTENT": "perhaps"}, "flower"),
+        ({"FLOWER_CERTFILE": "no-such-file.pem"}, "flower"),
         ({"COATCHECK_TOOLS": "tests.exposed.tools"}, "exposed"),
     ],
 )
@@ -124,6 +128,28 @@ def test_an_address_that_means_nothing_keeps_web_and_worker_from_starting(platfo
         assert f"coatcheck cannot start:\n{name} has a" in process.log.replace("an unknown", "a")
         assert "Traceback" not in process.log
         assert "hush" not in process.log
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("FLOWER_PORT", "tcp://10.0.0.1:5555"), ("FLOWER_MAX_WORKERS", "many"), ("FLOWER_DEBUG", "?")]
+)
+def test_flower_says_in_words_what_is_wrong_with_its_variables(platform: Platform, name: str, value: str) -> None:
+    """K3.8."""
+    process = platform.process(f"flower-{name}", ["celery", "-A", "workers", "flower"], {name: value})
+    assert process.start().wait(60.0) != 0
+    assert f"coatcheck cannot start Flower:\n{name} " in process.log
+    assert "Traceback" not in process.log
+
+
+def test_a_name_that_is_no_setting_is_told_at_the_start_of_each_process_and_by_the_check() -> None:
+    """K3.11: with the nearest one that is."""
+    told = "COATCHECK_TOOL is set, and is no setting of this version; COATCHECK_TOOLS is one."
+    with Platform(env={"COATCHECK_TOOL": "x"}).start() as platform:
+        assert told in platform.webs[0].log
+        assert told in platform.workers[0].log
+        process = platform.process("check", ["web.check"], LOGIN).start()
+        assert process.wait(60.0) == 0
+        assert f"warn  settings        {told}" in process.log
 
 
 def test_the_command_of_a_checkout_finds_what_its_caller_has_on_the_path(platform: Platform, tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ left out. What is wrong with one part keeps none from being tried but those that
 
 import argparse
 import logging
+import os
 import sys
 
 from environs import Env
 
+from tasks_store import unknown_variables
 from web.check.flower import FlowerSettings
 from web.check.mended import mended, untried
 from web.check.parts import PARTS, RUNNING, Deployment, Wrong, catalogue_of
@@ -29,6 +31,8 @@ def main() -> int:
         _say("ok", "settings", "can be read")
     for line in str(fault).splitlines() if fault else ():
         _say("wrong", "settings", line)
+    for line in unknown_variables(os.environ):
+        _say("warn", "settings", line)
     settings = mended(settings)
     try:
         catalogue = catalogue_of(settings)

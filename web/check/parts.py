@@ -169,7 +169,9 @@ def auth(deployment: Deployment) -> str:
 
 
 def flower(deployment: Deployment) -> str:
-    """Flower is not open to everybody."""
+    """Flower would start, and not be open to everybody."""
+    if deployment.flower.faults:
+        raise Wrong(deployment.flower.faults, "correct these variables of Flower's")
     if deployment.flower.is_guarded:
         return "asks for a login"
     if deployment.flower.address in LOOPBACK_HOSTS:
