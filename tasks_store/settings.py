@@ -103,7 +103,9 @@ def _check_authorities(file: str) -> None:
         if file:
             ssl.create_default_context(cafile=file)
     except ssl.SSLError as fault:
-        raise ValidationError("must name a file with certificates in PEM; this one has none that can be read") from fault
+        raise ValidationError(
+            "must name a file with certificates in PEM; this one has none that can be read"
+        ) from fault
     except OSError as fault:
         raise ValidationError(f"must name a file that can be read: {fault.strerror}") from fault
 

@@ -13,6 +13,7 @@ from tasks_store.errors import CallConflict, RunSuperseded, TaskNotFound
 from tasks_store.keys import TaskKeys
 from tasks_store.listing import Listing
 from tasks_store.model import (
+    BUCKETS,
     INTERNAL_ERROR,
     Answered,
     Asked,
@@ -482,12 +483,14 @@ class TaskStore:
             listed=keys.listed_as(task_id),
         )
 
-    def beat(self, worker: str) -> bool:
-        """The worker is noted as alive; True while dead leases must not be judged, because the store was away."""
+    def beat(self, worker: str, *, takes_messages: bool = True) -> bool:
+        """Note that the worker lives; return True while dead leases must not be judged, because the store was away."""
+        names = [worker, f"{keys.IDLE}{worker}"]
         reply = self._send(
             script("beat"),
             {"workers": keys.WORKERS, "hold": keys.HOLD},
-            worker=worker,
+            worker=names[not takes_messages],
+            otherwise=names[takes_messages],
             gap=self.settings.outage_ms,
             hold_ms=RETURN_MS,
         )
@@ -506,13 +509,26 @@ class TaskStore:
     # The deployment's side.
 
     def workers_alive(self) -> int:
-        """How many workers were seen lately."""
-        return int(self._send(script("alive"), {"workers": keys.WORKERS}, within=WORKER_SEEN_MS)[1])
+        """Return how many workers were seen lately and take messages."""
+        reply = self._send(script("alive"), {"workers": keys.WORKERS}, within=WORKER_SEEN_MS, idle=keys.IDLE)
+        return int(reply[1])
 
     def ping(self) -> None:
         """The store answers."""
         with self._sender.client() as client:
             client.ping()
+
+    def probe(self) -> None:
+        """Do once what a call needs of the store, and undo it.
+
+        Raises:
+            StoreForbidden: the user lacks a right, which the message names.
+            StoreRefused: the server takes no writes now.
+        """
+        # The nodes of a cluster share the buckets.
+        for bucket in range(BUCKETS if self.settings.redis_url.startswith("redis+cluster:") else 1):
+            self._send(script("probe"), keys.probe_keys(bucket), nobody=keys.NOBODY)
+        self.confirm()
 
     def now_ms(self) -> int:
         """The clock of the store, which all deadlines are told by."""

@@ -8,9 +8,7 @@ from typing import Final
 LEADER: Final = "COATCHECK_"
 """Begins the names of all variables that no other program has."""
 
-KNOWN: Final = frozenset(
-    LEADER + name
-    for name in """
+_NAMES: Final = """
     ALLOWED_HOSTS ALLOWED_ORIGINS ALLOW_ANONYMOUS ALLOW_OPEN_FLOWER AUTH BACKLOG BODY_SECONDS CANCEL_GRACE_SECONDS
     COMPANIONS CONCURRENCY DATA_DIR DURABILITY ENCRYPTION_KEYS EXPOSE EXPOSE_BROKER_URL EXPOSE_CONFIG
     EXPOSE_LOOK_SECONDS EXPOSE_RESULT_BACKEND EXPOSE_SILENCE_SECONDS FAILURES_PER_MINUTE FAULTS GRACE_SECONDS HOST
@@ -21,11 +19,14 @@ KNOWN: Final = frozenset(
     REDIS_CA_FILE REDIS_TLS_VERIFY REQUESTS_PER_SECOND RESEND_SECONDS SCOPES SECRET_KEY SERVER_NAME
     SHUTDOWN_GRACE_SECONDS STATE_SECONDS STREAMS STREAMS_PER_OWNER SWEEP_SECONDS SYNC_SECONDS TASKS_PER_OWNER
     TASKS_PER_TENANT THREADS TOKEN TOKENS TOKENS_FILE TOOLS TRUSTED_PROXIES UNFIT_STORE URL
-    """.split()
-)
+"""
+
+KNOWN: Final = frozenset(LEADER + name for name in _NAMES.split())
 """Those of web, worker, launcher and client: they often share one environment. A test compares."""
 
-_OF_A_SERVICE: Final = re.compile(r"COATCHECK_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)")
+_OF_A_SERVICE: Final = re.compile(
+    r"COATCHECK_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)"
+)
 """What Kubernetes puts into every container for a service whose name begins with `coatcheck`."""
 
 

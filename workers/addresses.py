@@ -93,9 +93,10 @@ def unpickled_by(url: str) -> str:
     kind = url.partition("://")[0].partition("+")[0]
     if kind in UNPICKLING:  # its driver need not be installed
         return UNPICKLING[kind]
-    backend, _ = by_url(address_of(url).url, LOADER)
+    found: Any = by_url(address_of(url).url, LOADER)  # its types miss the second of the two
+    backend = found[0]
     names = {base.__name__ for base in backend.__mro__ if base.__module__.startswith("celery.backends.")}
-    return backend.__name__ if names & set(UNPICKLING.values()) else ""
+    return str(backend.__name__) if names & set(UNPICKLING.values()) else ""
 
 
 def _fault(url: str, use: Callable[[Address], object], usual: str) -> str:

@@ -14,7 +14,9 @@ from environs import Env, EnvValidationError
 
 from tasks_store import (
     Patience,
+    StoreRefused,
     StoreSettings,
+    StoreUnavailable,
     TaskStore,
     UnfitStore,
     arm,
@@ -26,7 +28,7 @@ from workers.catalogue import load_catalogue
 from workers.celery_app import create_celery
 from workers.celery_tasks import register
 from workers.drain import Drain, SigtermHeeded
-from workers.errors import ToolModuleError, WorkersError
+from workers.errors import BrokerRefused, BrokerUnavailable, ToolModuleError, WorkersError
 from workers.exposed.cluster import Cluster
 from workers.exposed.handover import Handover
 from workers.exposed.watcher import Watcher
@@ -35,7 +37,7 @@ from workers.flower_settings import flower_faults
 from workers.lease import LeaseKeeper
 from workers.logs import write_as
 from workers.measures import Measures
-from workers.pools import Busy, Places, Reaper
+from workers.pools import Busy, Places, Reaper, SignOfLife, consuming
 from workers.requests import cancel_run, in_background
 from workers.runner import Runner
 from workers.settings import WorkerSettings
@@ -72,6 +74,7 @@ measures = Measures(store.statistics.add)
 runner = Runner(store, LeaseKeeper(store, drain), settings, dispatcher.send_run, Handover(store, cluster), measures)
 register(app, catalogue, runner)
 app.steps["worker"].update([Reaper, Busy, Places])
+app.steps["consumer"].add(SignOfLife)
 
 sigterm = SigtermHeeded(drain)
 signals.task_prerun.connect(sigterm.heed)
@@ -109,6 +112,14 @@ def check_store(**_: Any) -> None:
         refuse_unfit_store(store_settings)
     except UnfitStore as fault:
         sys.exit(f"coatcheck cannot start:\n{fault}")
+    try:
+        store.probe()
+        dispatcher.probe()
+        dispatcher.probe_control()
+    except (StoreRefused, BrokerRefused) as fault:
+        logger.error("This worker takes no messages as long as that lasts: %s", fault)
+    except (StoreUnavailable, BrokerUnavailable):
+        pass  # they are waited for
 
 
 @signals.import_modules.connect(sender=app)
@@ -120,7 +131,7 @@ def guard(**_: Any) -> None:
 @signals.worker_ready.connect
 def start_sweeper(sender: Any, **_: Any) -> None:
     """The worker sweeps, or stands by to, for as long as it lives."""
-    Sweeper(store, sender.hostname, dispatcher, measures).start()
+    Sweeper(store, sender.hostname, dispatcher, measures, consuming).start()
 
 
 @signals.worker_ready.connect

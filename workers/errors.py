@@ -150,6 +150,10 @@ class BrokerUnavailable(WorkersError):
     """The broker did not take a message; the record says what is due, and the sweeper sends it later."""
 
 
+class BrokerRefused(BrokerUnavailable):
+    """The broker answers, and does not let this program do what it needs; the message says what."""
+
+
 class ResultsUnavailable(WorkersError):
     """The result backend of another application did not answer; nothing is known of its tasks for now."""
 

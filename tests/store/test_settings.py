@@ -71,9 +71,7 @@ def test_all_faults_are_reported_together_by_variable(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("content", [None, "", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
-def test_a_file_of_authorities_is_opened(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: str | None
-) -> None:
+def test_a_file_of_authorities_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: str | None) -> None:
     """K3.6."""
     file = tmp_path / "ca.pem"
     if content is not None:

@@ -14,7 +14,7 @@ from environs import Env
 from tasks_store import unknown_variables
 from web.check.flower import FlowerSettings
 from web.check.mended import mended, untried
-from web.check.parts import PARTS, RUNNING, Deployment, Wrong, catalogue_of
+from web.check.parts import PARTS, RUNNING, Deployment, Doubtful, Wrong, catalogue_of
 from web.settings import read_what_can_be
 from workers.tool import Catalogue
 
@@ -60,6 +60,8 @@ def main() -> int:
 def _try(name: str, deployment: Deployment) -> int:
     try:
         _say("ok", name, PARTS[name](deployment))
+    except Doubtful as doubtful:
+        _tell("warn", name, doubtful)
     except Wrong as wrong:
         return _wrong(name, wrong)
     except Exception as fault:  # noqa: BLE001 - whatever a library raises, the other parts are tried all the same
@@ -68,9 +70,13 @@ def _try(name: str, deployment: Deployment) -> int:
 
 
 def _wrong(name: str, wrong: Wrong) -> int:
-    _say("wrong", name, str(wrong))
-    _say("", "", f"→ {wrong.mend}")
+    _tell("wrong", name, wrong)
     return 1
+
+
+def _tell(verdict: str, name: str, wrong: Wrong) -> None:
+    _say(verdict, name, str(wrong))
+    _say("", "", f"→ {wrong.mend}")
 
 
 def _say(verdict: str, name: str, message: str) -> None:

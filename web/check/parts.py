@@ -10,13 +10,13 @@ from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from tasks_store import Patience, StoreError, TaskStore
+from tasks_store import Patience, StoreError, StoreForbidden, StoreRefused, TaskStore
 from tasks_store.fitness import unfitness
 from web.auth.settings import LOOPBACK_HOSTS
 from web.check.flower import FlowerSettings
 from web.settings import Settings
 from workers.catalogue import load_catalogue
-from workers.errors import BrokerUnavailable, ResultsUnavailable, UnsafeResults, WorkersError
+from workers.errors import BrokerRefused, BrokerUnavailable, ResultsUnavailable, UnsafeResults, WorkersError
 from workers.exposed.cluster import Cluster
 from workers.signatures import Dispatcher
 from workers.tool import Catalogue
@@ -34,6 +34,10 @@ class Wrong(Exception):
     def __init__(self, what: str, mend: str) -> None:
         super().__init__(what)
         self.mend = mend
+
+
+class Doubtful(Wrong):
+    """A part works, and its operator should know something about it."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +71,16 @@ class Deployment:
 
 
 def store(deployment: Deployment) -> str:
-    """Redis answers, and would not lose what it is given."""
+    """Redis takes what a call writes, and would not lose it."""
     with _reaching_redis():
-        deployment.store.ping()
-    if faults := unfitness(deployment.settings.store):
-        raise Wrong(" ".join(faults), "mend the server, or accept the risk with COATCHECK_UNFIT_STORE=warn")
-    return "answers, and keeps what it is given"
+        deployment.store.probe()
+    found = unfitness(deployment.settings.store)
+    if found.faults:
+        mend = "mend the server, or accept the risk with COATCHECK_UNFIT_STORE=warn"
+        raise Wrong(" ".join(sorted(found.faults)), mend)
+    if found.doubts:
+        raise Doubtful(" ".join(sorted(found.doubts)), "docs/deploy.md says what a Redis has to do")
+    return "takes what it is given, and keeps it over a restart"
 
 
 def clock(deployment: Deployment) -> str:
@@ -87,14 +95,17 @@ def clock(deployment: Deployment) -> str:
 
 
 def broker(deployment: Deployment) -> str:
-    """Messages can be sent."""
+    """Messages can be sent and taken, and workers hear of what is revoked."""
     try:
-        deployment.dispatcher.check()
+        deployment.dispatcher.probe()
+        deployment.dispatcher.probe_control()
+    except BrokerRefused as fault:
+        raise Wrong(str(fault), "give its user the rights that docs/deploy.md lists") from fault
     except BrokerUnavailable as fault:
         raise _unreachable(
             fault, "CELERY_BROKER_URL must lead to a Redis or RabbitMQ that this process can reach"
         ) from fault
-    return "answers"
+    return "takes messages and gives them back"
 
 
 def results(deployment: Deployment) -> str:
@@ -113,8 +124,8 @@ def worker(deployment: Deployment) -> str:
     with _reaching_redis():
         alive = deployment.store.workers_alive()
     if not alive:
-        raise Wrong("no worker was seen lately", "start one: celery -A workers worker")
-    return f"{alive} alive"
+        raise Wrong("none that takes messages was seen lately", "start one: celery -A workers worker, or read its log")
+    return f"{alive} take messages"
 
 
 def exposed(deployment: Deployment) -> str:
@@ -186,6 +197,10 @@ def flower(deployment: Deployment) -> str:
 def _reaching_redis() -> Iterator[None]:
     try:
         yield
+    except StoreForbidden as fault:
+        raise Wrong(str(fault), "give the user of REDIS_URL the rights that docs/deploy.md lists") from fault
+    except StoreRefused as fault:
+        raise Wrong(f"takes no writes: {fault}", "it must not be full, nor a replica") from fault
     except StoreError as fault:
         raise _unreachable(
             fault, "REDIS_URL must lead to a Redis 6.2 or newer, or a Valkey, that this process can reach"
