@@ -85,6 +85,18 @@ def test_the_command_tries_the_same_parts(platform: Platform) -> None:
         ({"COATCHECK_PUBLIC_URL": "http://mcp.example.com"}, "public address"),
         ({"COATCHECK_PUBLIC_URL": "https://127.0.0.1:1"}, "public address"),
         ({"COATCHECK_ALLOW_ANONYMOUS": "true"}, "auth"),
+        ({"COATCHECK_AUTH": "tokens", "COATCHECK_TOKENS_FILE": "no-such-file.toml"}, "auth"),
+        ({"COATCHECK_AUTH": "tokens", "COATCHECK_TOKENS": "[[token]"}, "auth"),
+        ({"COATCHECK_AUTH": "tokens", "COATCHECK_TOKENS": "# none yet"}, "auth"),
+        (
+            {
+                "COATCHECK_AUTH": "oauth",
+                "COATCHECK_OAUTH_ISSUER": "https://127.0.0.1:1",
+                "COATCHECK_PUBLIC_URL": "http://127.0.0.1",
+            },
+            "auth",
+        ),
+        ({"COATCHECK_REDIS_CA_FILE": "no-such-file.pem"}, "settings"),
         ({"FLOWER_BASIC_AUTH": "", "FLOWER_ADDRESS": "0.0.0.0"}, "flower"),
         ({"FLOWER_PORT": "tcp://10.0.0.1:5555"}, "flower"),
         ({"FLOWER_PORT": "70000"}, "flower"),

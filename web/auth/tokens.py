@@ -55,15 +55,11 @@ class TokenBook:
         """Raises InvalidSettings for entries that cannot be read."""
         self._file = settings.tokens_file
         self._challenger = challenger
-        fixed = parse_entries("COATCHECK_TOKENS", settings.tokens)
-        self._fixed = fixed
-        self._seen: object = None
-        self._look_at = 0.0
-        entries = fixed
-        if self._file is not None:
-            self._seen, entries = _stamp(self._file), fixed + read_entries(self._file)
-            self._look_at = time.monotonic() + LOOK_S
-        self._take(entries)
+        self._fixed = parse_entries("COATCHECK_TOKENS", settings.tokens)
+        # Before the entries, so that a file that changes meanwhile is read again.
+        self._seen = None if self._file is None else _stamp(self._file)
+        self._take(entries_of(settings))
+        self._look_at = time.monotonic() + LOOK_S
 
     def caller_of(self, token: str) -> Caller:
         """Whom this token was made for.
@@ -109,6 +105,12 @@ class TokenBook:
         self._entries = entries
         self._callers = {entry.digest: entry.caller for entry in reversed(entries)}
         logger.info("tokens known: %s", len(entries))
+
+
+def entries_of(settings: AuthSettings) -> tuple[Entry, ...]:
+    """Return the entries of the variable and of the file. Raises InvalidSettings."""
+    fixed = parse_entries("COATCHECK_TOKENS", settings.tokens)
+    return fixed if settings.tokens_file is None else fixed + read_entries(settings.tokens_file)
 
 
 def read_entries(file: Path) -> tuple[Entry, ...]:

@@ -12,8 +12,11 @@ from urllib.request import urlopen
 
 from tasks_store import Patience, StoreError, StoreForbidden, StoreRefused, TaskStore
 from tasks_store.fitness import unfitness
-from web.auth.settings import LOOPBACK_HOSTS
+from web.auth.keys import Keys
+from web.auth.settings import LOOPBACK_HOSTS, AuthSettings
+from web.auth.tokens import entries_of
 from web.check.flower import FlowerSettings
+from web.errors import InvalidSettings, IssuerUnavailable
 from web.settings import Settings
 from workers.catalogue import load_catalogue
 from workers.errors import BrokerRefused, BrokerUnavailable, ResultsUnavailable, UnsafeResults, WorkersError
@@ -168,15 +171,34 @@ def public_address(deployment: Deployment) -> str:
 
 def auth(deployment: Deployment) -> str:
     """Not everybody may call, unless only this machine can."""
-    mode = deployment.settings.auth.mode
-    if mode != "none":
-        return f"callers prove who they are ({mode})"
+    settings = deployment.settings.auth
+    mode = settings.mode
+    try:
+        if mode == "tokens":
+            return f"callers prove who they are by one of {_tokens(settings)}"
+        if mode == "oauth":
+            Keys(settings).get("none has this id")
+            return f"callers prove who they are by a token of {settings.issuer}, whose keys can be had"
+    except InvalidSettings as fault:
+        raise Wrong(str(fault), "correct the entries; `coatcheck token new` makes them") from fault
+    except IssuerUnavailable as fault:
+        raise Wrong(
+            f"{settings.issuer}: {fault}", "COATCHECK_OAUTH_ISSUER or COATCHECK_OAUTH_JWKS_URL must lead to its keys"
+        ) from fault
     if deployment.settings.auth.allow_anonymous:
         raise Wrong(
             "whoever can reach this server may call every tool and see all tasks",
             "set COATCHECK_AUTH=tokens or oauth, unless something else guards the door",
         )
     return "off, on a loopback address"
+
+
+def _tokens(settings: AuthSettings) -> str:
+    """Return how many tokens there are. Raises InvalidSettings when they cannot be read."""
+    count = len(entries_of(settings))
+    if not count:
+        raise InvalidSettings("there is not one token, so nobody can call")
+    return f"{count} token{'s' if count > 1 else ''}"
 
 
 def flower(deployment: Deployment) -> str:

@@ -259,9 +259,10 @@ class Watcher:
             task_id, ending.status, message=ending.message, result=ending.result, error=ending.error
         )
         if status is not None:
+            outcome = ending.outcome if status is ending.status else status.value
             with about(task_id=task_id, tool=tool):
-                logger.info("task %s %s", task_id, status)
-            self._measures.count(SETTLED, tool, status)
+                logger.info("task %s %s", task_id, outcome)
+            self._measures.count(SETTLED, tool, outcome)
 
     def _run(self) -> None:
         while not self._stopping.is_set():
