@@ -9,6 +9,7 @@ owners and tenants are digests.
 | `coatcheck:{B}:inputs:ID` | hash | the inputs (fields below) | as the record, gone when the task ends |
 | `coatcheck:{B}:steps:ID` | hash | step key → result as JSON | as the record, gone when the task ends |
 | `coatcheck:{B}:call:SHA` | string | task id and fingerprint of an idempotent call | as the record |
+| `coatcheck:{B}:unshown:ID` | set | input keys that a client could not show | two minutes |
 | `coatcheck:{B}:due` | sorted set | task id → when the clock next changes that task | an entry goes with its record |
 | `coatcheck:{B}:watched` | sorted set | id of a delegated task → when to look at it next | as its last task |
 | `coatcheck:{B}:owner:SHA` | sorted set | short id → when it was created: an owner's tasks | hours past its last task |
@@ -103,6 +104,12 @@ class TaskKeys:
             due=f"{start}:due",
             watched=f"{start}:watched",
         )
+
+
+def unshown_key(task_id: str) -> str:
+    """Return where the inputs are noted that a client of the task said it cannot show."""
+    known = TaskKeys.of(task_id).id
+    return f"{PREFIX}:{{{known[0]}}}:unshown:{known}"
 
 
 def call_key(task_id: str, call: str) -> str:

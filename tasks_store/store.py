@@ -46,6 +46,9 @@ RESEND_MOST_MS = 600_000
 WORKER_SEEN_MS = 15_000
 """How recently a worker must have been seen to count as alive."""
 
+UNSHOWN_MS = 120_000
+"""How long it is remembered that a client cannot show an input: longer than any call waits."""
+
 RETURN_MS = 5_000
 """How long a living run may take to renew its lease after an outage: the timeouts and pauses of a worker's client."""
 
@@ -196,6 +199,22 @@ class TaskStore:
             *following, round_, accepted = rest
             return Answered(words_of(accepted), next_run_of(task_id, following), words_of(round_))
         return Answered()
+
+    def note_unshown(self, task_id: str, input_key: str) -> None:
+        """Tell whoever waits for the task that its client cannot show this input. The input stays open."""
+        key = keys.unshown_key(task_id)
+        with self._sender.client() as client:
+            pipeline = client.pipeline(transaction=True)
+            pipeline.sadd(key, input_key)
+            pipeline.pexpire(key, UNSHOWN_MS)
+            pipeline.execute()
+            client.publish(keys.FEED, task_id)
+
+    def unshown(self, task_id: str) -> frozenset[str]:
+        """Return the inputs that a client of the task said, a moment ago, it cannot show."""
+        with self._sender.client() as client:
+            members: Any = client.smembers(keys.unshown_key(task_id))
+        return frozenset(member.decode() for member in members)
 
     def confirm(self) -> None:
         """What anybody has written so far is on disk, if a strict store promises that; else nothing happens."""

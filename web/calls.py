@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from tasks_store import NewTask, Owner, StoreError, Task, TaskError, Watch
+from tasks_store import NewTask, Owner, StoreError, StoreUnavailable, Task, TaskError, Watch
 from web.call import Call
 from web.connections import ConnectionsOfProcess
 from web.errors import CallFailed, LimitReached, TooManyWaiting
@@ -112,6 +112,12 @@ class Calls:
     def reader(self, owner: Owner, task_id: str) -> Callable[[], Task]:
         """What reads the task as it stands."""
         return lambda: self._connections().store.get(owner, task_id)
+
+    def unshown(self, task_id: str) -> frozenset[str]:
+        """Return the inputs of the task that its client said it cannot show; none while the store is away."""
+        with suppress(StoreUnavailable):
+            return self._connections().store.unshown(task_id)
+        return frozenset()
 
     def wrong_arguments(self, faults: Sequence[str]) -> bytes:
         """A result, not an error: the model that wrote the arguments can correct them. Source: server/tools."""

@@ -147,7 +147,12 @@ def exposed(deployment: Deployment) -> str:
         ) from fault
     if not alive:
         raise Wrong("none of their workers answers", "start one, with remote control on, on the same broker")
-    return f"{len(works)} tasks, {alive} of their workers answer"
+    found = deployment.cluster.disagreements(works)
+    if faults := [why for why, is_certain in found if is_certain]:
+        raise Wrong("; ".join(faults), "correct what is exposed, or how their workers are started; then try again")
+    if found:
+        raise Doubtful("; ".join(why for why, _ in found), "compare the two addresses, as each process sees them")
+    return f"{len(works)} tasks, known to those of {alive} workers that listen, with their results where they are read"
 
 
 def public_address(deployment: Deployment) -> str:
