@@ -62,6 +62,7 @@ class Dispatcher:
         # Else each thread makes a backend of its own, and in a web process each connection is a thread.
         app.conf.result_backend_thread_safe = True
         app.conf.broker_transport_options = {**app.conf.broker_transport_options, **ONE_MORE_TRY}
+        app.conf.result_backend_transport_options["retry_policy"] = ONE_MORE_TRY
         return app
 
     def send_run(self, run: NextRun) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.platform import ROOT, Platform
 from tests.support.ports import free_port
+from tests.support.valkey import Valkey
 
 LOGIN = {"FLOWER_BASIC_AUTH": "operator:a long password"}
 
@@ -127,6 +128,19 @@ def test_without_redis_each_part_that_needs_it_says_how_to_mend_that(platform: P
     wrong = [number for number, line in enumerate(lines) if line.startswith("wrong")]
     assert {lines[number].split()[1] for number in wrong} == {"store", "clock", "broker", "results", "worker"}
     assert all(lines[number + 1].strip().startswith("→") for number in wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), [("CELERY_BROKER_URL", "broker"), ("CELERY_RESULT_BACKEND", "results"), ("REDIS_URL", "store")]
+)
+def test_a_server_that_stands_still_is_told_within_seconds(platform: Platform, name: str, part: str) -> None:
+    """K3.1: every part has a limit, so the check comes to its end."""
+    ours = {"CELERY_BROKER_URL": platform.valkey.url, "CELERY_RESULT_BACKEND": platform.valkey.url}
+    with Valkey() as still:
+        still.pause()
+        code, verdicts = check(platform, env={**ours, name: still.url})
+    assert code == 1
+    assert verdicts[part] == "wrong"
 
 
 @pytest.mark.parametrize("name", ["REDIS_URL", "CELERY_BROKER_URL", "CELERY_RESULT_BACKEND"])
