@@ -23,7 +23,7 @@ from client.errors import (
     Unreachable,
     WaitedEnough,
 )
-from client.ledger import Ledger, expires_ms
+from client.ledger import TOOL_ERROR, Ledger, expires_ms
 from client.models import Task, UpdateTaskParams
 from client.patience import Patience, poll_pause_s
 from client.wire import Wire
@@ -210,8 +210,9 @@ class AsyncTicket:
             task = await self._holder.wire.get(self.task_id, patience)
         created_ms = round(task.created_at.timestamp() * 1000)
         expires = expires_ms(created_ms, task.ttl_ms, is_terminal=task.is_terminal)
-        if self._last != (seen := (task.status, task.ttl_ms)):
-            await _in_thread(partial(ledger.saw, self.server, self.task_id, task.status, expires))
+        status = TOOL_ERROR if task.has_tool_error else task.status
+        if self._last != (seen := (status, task.ttl_ms)):
+            await _in_thread(partial(ledger.saw, self.server, self.task_id, status, expires))
             self._last = seen
         return task
 

@@ -39,6 +39,9 @@ SENT: Final = "sent"
 UNKNOWN: Final = "unknown"
 """The status of a task that its server did not know when it was asked last, for whoever asked."""
 
+TOOL_ERROR: Final = "tool_error"
+"""The status of a completed task whose result says that the tool could not do what was asked."""
+
 _TABLES: Final = """
 CREATE TABLE calls (
     server TEXT NOT NULL,
@@ -84,7 +87,7 @@ UPDATE calls SET status = :status, expires_ms = :expires WHERE server = :server 
 
 _UNKNOWN: Final = """
 UPDATE calls SET status = 'unknown'
-WHERE server = :server AND task_id = :task_id AND status NOT IN ('completed', 'failed', 'cancelled')
+WHERE server = :server AND task_id = :task_id AND status NOT IN ('completed', 'tool_error', 'failed', 'cancelled')
 """
 
 _ANSWERED: Final = """
@@ -103,7 +106,8 @@ class Entry:
     task_id: str
     """Empty as long as the call's answer has not come."""
     status: str
-    """As it was last seen; "sent" as long as the answer has not come, "unknown" when the server did not know it."""
+    """As it was last seen, and "tool_error" where a completed task's result has `isError`; "sent" as long as the answer
+    has not come, "unknown" when the server did not know it."""
     created_ms: int
     expires_ms: int | None
     """None when the server keeps the task for ever."""

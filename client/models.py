@@ -52,6 +52,11 @@ class Task(Result):
         """The task has ended."""
         return self.status in TERMINAL
 
+    @property
+    def has_tool_error(self) -> bool:
+        """The tool says that it could not do what was asked."""
+        return self.status == "completed" and self.result is not None and bool(self.result.is_error)
+
 
 class TaskParams(RequestParams):
     """Names a task."""

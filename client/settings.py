@@ -93,7 +93,7 @@ def load_settings(url: str | None = None, profile: str | None = None) -> Setting
 
 def _profiles(path: Path) -> tuple[dict[str, Profile], str | None]:
     try:
-        written = tomllib.loads(path.read_text(encoding="utf-8"))
+        written = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return {}, None
     except OSError as fault:

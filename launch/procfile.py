@@ -17,9 +17,11 @@ def read_procfile(path: Path) -> dict[str, str]:
     Raises ProcfileUnusable.
     """
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
     except OSError as error:
         raise ProcfileUnusable(path, error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise ProcfileUnusable(path, "it is not UTF-8 text") from error
     processes: dict[str, str] = dict(parse_procfile(text).processes)
     processes.pop(RELEASE, None)
     if not processes:

@@ -8,6 +8,7 @@ from tasks_store.errors import (
     RunSuperseded,
     SealBroken,
     StoreError,
+    StoreForbidden,
     StoreRefused,
     StoreUnavailable,
     TaskNotFound,
@@ -44,8 +45,9 @@ from tasks_store.model import (
     new_task_id,
 )
 from tasks_store.quota import Fullness, Quota
-from tasks_store.settings import StoreSettings, fault_lines, milliseconds
+from tasks_store.settings import StoreSettings, fault_lines, milliseconds, text_of
 from tasks_store.store import TaskStore
+from tasks_store.variables import unknown_variables
 
 __all__ = [
     "ANONYMOUS",
@@ -78,6 +80,7 @@ __all__ = [
     "SealBroken",
     "Status",
     "StoreError",
+    "StoreForbidden",
     "StoreRefused",
     "StoreSettings",
     "StoreUnavailable",
@@ -97,5 +100,7 @@ __all__ = [
     "new_task_id",
     "reach",
     "refuse_unfit_store",
+    "text_of",
     "unfitness",
+    "unknown_variables",
 ]

@@ -15,13 +15,18 @@ from redis.retry import Retry
 from redis.sentinel import Sentinel
 
 from tasks_store.address import SentinelAddress, fault_of
-from tasks_store.errors import InvalidStoreUrl, StoreRefused, StoreUnavailable
+from tasks_store.errors import InvalidStoreUrl, StoreForbidden, StoreRefused, StoreUnavailable
+from tasks_store.keys import FEED, PREFIX
 from tasks_store.settings import StoreSettings
 
 Client = Redis | RedisCluster
 
 REFUSALS = ("OOM", "READONLY", "MISCONF", "LOADING", "NOREPLICAS", "MASTERDOWN")
 """How Redis begins the errors that mean "not now", also when they come out of a script."""
+
+
+FORBIDDEN = ("ACL failure in script", "The user executing the script")
+"""How Redis begins the errors that mean "this user may not", when they come out of a script."""
 
 
 class Patience(Enum):
@@ -74,6 +79,8 @@ def driver_errors_translated() -> Iterator[None]:
     """What the driver raises inside the block leaves it as an error of this folder."""
     try:
         yield
+    except exceptions.NoPermissionError as fault:
+        raise _forbidden(fault) from fault
     except (exceptions.ReadOnlyError, exceptions.OutOfMemoryError, exceptions.BusyLoadingError) as fault:
         raise StoreRefused(str(fault)) from fault
     except (exceptions.ClusterDownError, exceptions.RedisClusterException) as fault:
@@ -81,9 +88,21 @@ def driver_errors_translated() -> Iterator[None]:
     except (exceptions.ConnectionError, exceptions.TimeoutError) as fault:
         raise StoreUnavailable(str(fault)) from fault
     except exceptions.ResponseError as fault:
+        if str(fault).startswith(FORBIDDEN):
+            raise _forbidden(fault) from fault
         if not str(fault).startswith(REFUSALS):
             raise
         raise StoreRefused(str(fault)) from fault
+
+
+def _forbidden(fault: exceptions.ResponseError) -> StoreForbidden:
+    """Return the error that names the right: the command by Redis's own words, keys and channels by ours."""
+    words = str(fault).partition(" script: on ")[0].removeprefix("ACL failure in script: ")
+    if "channel" in words:
+        words += f": {FEED}"
+    elif "key" in words:
+        words += f": {PREFIX}:*"
+    return StoreForbidden(f"The user of REDIS_URL lacks a right on the server: {words}")
 
 
 def _tls_options(settings: StoreSettings) -> dict[str, object]:

@@ -54,6 +54,13 @@ class StoreRefused(StoreUnavailable):
     """
 
 
+class StoreForbidden(StoreRefused):
+    """Redis does not let this program's user do something; the message says what.
+
+    It can be waited for as well: rights are given without a restart.
+    """
+
+
 class UnfitStore(StoreError):
     """The server could lose what it is given."""
 

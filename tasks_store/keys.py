@@ -9,11 +9,13 @@ owners and tenants are digests.
 | `coatcheck:{B}:inputs:ID` | hash | the inputs (fields below) | as the record, gone when the task ends |
 | `coatcheck:{B}:steps:ID` | hash | step key → result as JSON | as the record, gone when the task ends |
 | `coatcheck:{B}:call:SHA` | string | task id and fingerprint of an idempotent call | as the record |
+| `coatcheck:{B}:unshown:ID` | set | input keys that a client could not show | two minutes |
 | `coatcheck:{B}:due` | sorted set | task id → when the clock next changes that task | an entry goes with its record |
 | `coatcheck:{B}:watched` | sorted set | id of a delegated task → when to look at it next | as its last task |
 | `coatcheck:{B}:owner:SHA` | sorted set | short id → when it was created: an owner's tasks | hours past its last task |
 | `coatcheck:{B}:tenant:SHA` | sorted set | the same for all owners of a tenant | as that; entries go with records |
-| `coatcheck:{fleet}:workers` | sorted set | worker → when it was last seen | an entry goes after an hour |
+| `coatcheck:{fleet}:workers` | sorted set | worker, or `!worker` if idle → when it was last seen | an hour after that |
+| `coatcheck:{B}:probe:KIND` | any | what shows whether the server takes writes | a moment |
 | `coatcheck:{fleet}:sweeper` | string | the worker that sweeps | its lease |
 | `coatcheck:{fleet}:hold` | string | set after an outage, in which leases may have died for nothing | five seconds |
 | `coatcheck:{fleet}:counts` | hash | what workers counted: name → number | for ever |
@@ -52,6 +54,8 @@ HOLD = f"{PREFIX}:{{fleet}}:hold"
 COUNTS = f"{PREFIX}:{{fleet}}:counts"
 STREAMS = f"{PREFIX}:{{fleet}}:streams"
 STREAMS_SEEN = f"{STREAMS}:seen"
+IDLE = "!"
+"""Leads the name of a worker that lives and takes no messages."""
 SECRET = f"{PREFIX}:secret"
 CONFIRMED = f"{PREFIX}:confirmed"
 FEED = f"{PREFIX}:feed"
@@ -102,6 +106,12 @@ class TaskKeys:
         )
 
 
+def unshown_key(task_id: str) -> str:
+    """Return where the inputs are noted that a client of the task said it cannot show."""
+    known = TaskKeys.of(task_id).id
+    return f"{PREFIX}:{{{known[0]}}}:unshown:{known}"
+
+
 def call_key(task_id: str, call: str) -> str:
     """Where an idempotent call is remembered, in its task's bucket; without a call the record itself stands in."""
     return f"{PREFIX}:{{{task_id[0]}}}:call:{call}" if call else TaskKeys.of(task_id).task
@@ -117,6 +127,11 @@ def listed_keys(bucket: int | str, owner: Owner) -> dict[str, str]:
     """Where the tasks of an owner, and of its tenant, are listed in one bucket."""
     start = f"{PREFIX}:{{{bucket}}}"
     return {"by_owner": f"{start}:owner:{_digest(owner.key)}", "by_tenant": f"{start}:tenant:{_digest(owner.tenant)}"}
+
+
+def probe_keys(bucket: int) -> dict[str, str]:
+    """Return the keys that are written and deleted to see whether the server takes writes."""
+    return {kind: f"{PREFIX}:{{{bucket}}}:probe:{kind}" for kind in ("hash", "zset", "plain")}
 
 
 def listed_as(task_id: str) -> bytes:

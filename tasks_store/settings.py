@@ -1,8 +1,11 @@
 """What this folder needs to know of its surroundings."""
 
+import codecs
+import ssl
 from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from environs import Env, EnvValidationError
@@ -71,7 +74,7 @@ class StoreSettings:
             encryption_keys=_encryption_keys(env),
             faults=env.str("COATCHECK_FAULTS", default.faults),
             redis_tls_verify=env.bool("COATCHECK_REDIS_TLS_VERIFY", default.redis_tls_verify),
-            redis_ca_file=env.str("COATCHECK_REDIS_CA_FILE", None),
+            redis_ca_file=env.str("COATCHECK_REDIS_CA_FILE", "", validate=_check_authorities) or None,
             redis_connections=env.int(
                 "COATCHECK_REDIS_CONNECTIONS",
                 default.redis_connections,
@@ -95,6 +98,18 @@ def _check_address(url: str) -> None:
         raise ValidationError(fault)
 
 
+def _check_authorities(file: str) -> None:
+    try:
+        if file:
+            ssl.create_default_context(cafile=file)
+    except ssl.SSLError as fault:
+        raise ValidationError(
+            "must name a file with certificates in PEM; this one has none that can be read"
+        ) from fault
+    except OSError as fault:
+        raise ValidationError(f"must name a file that can be read: {fault.strerror}") from fault
+
+
 def _encryption_keys(env: Env) -> tuple[bytes, ...]:
     """The keys; a fault never shows one."""
     texts: list[str] = env.list("COATCHECK_ENCRYPTION_KEYS", [], validate=_check_keys) or []
@@ -114,6 +129,24 @@ def _key_of(text: str) -> bytes | None:
     except ValueError:
         return None
     return key if len(key) == KEY_BYTES else None
+
+
+def text_of(file: Path) -> str:
+    """Return the text of a settings file in UTF-8, with or without a byte order mark.
+
+    Raises:
+        ValueError: it cannot be read, or is no such text; the message says how to mend it, and quotes nothing.
+    """
+    try:
+        content = file.read_bytes()
+    except OSError as fault:
+        raise ValueError(f"cannot be read: {fault.strerror}") from fault
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in content:
+        raise ValueError("is UTF-16 or UTF-32; save it as UTF-8")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise ValueError(f"is not UTF-8 from byte {fault.start} on; save it as UTF-8") from fault
 
 
 def fault_lines(fault: EnvValidationError) -> str:

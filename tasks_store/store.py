@@ -13,6 +13,7 @@ from tasks_store.errors import CallConflict, RunSuperseded, TaskNotFound
 from tasks_store.keys import TaskKeys
 from tasks_store.listing import Listing
 from tasks_store.model import (
+    BUCKETS,
     INTERNAL_ERROR,
     Answered,
     Asked,
@@ -44,6 +45,9 @@ RESEND_MOST_MS = 600_000
 
 WORKER_SEEN_MS = 15_000
 """How recently a worker must have been seen to count as alive."""
+
+UNSHOWN_MS = 120_000
+"""How long it is remembered that a client cannot show an input: longer than any call waits."""
 
 RETURN_MS = 5_000
 """How long a living run may take to renew its lease after an outage: the timeouts and pauses of a worker's client."""
@@ -205,6 +209,22 @@ class TaskStore:
             *following, round_, accepted = rest
             return Answered(words_of(accepted), next_run_of(task_id, following), words_of(round_))
         return Answered()
+
+    def note_unshown(self, task_id: str, input_key: str) -> None:
+        """Tell whoever waits for the task that its client cannot show this input. The input stays open."""
+        key = keys.unshown_key(task_id)
+        with self._sender.client() as client:
+            pipeline = client.pipeline(transaction=True)
+            pipeline.sadd(key, input_key)
+            pipeline.pexpire(key, UNSHOWN_MS)
+            pipeline.execute()
+            client.publish(keys.FEED, task_id)
+
+    def unshown(self, task_id: str) -> frozenset[str]:
+        """Return the inputs that a client of the task said, a moment ago, it cannot show."""
+        with self._sender.client() as client:
+            members: Any = client.smembers(keys.unshown_key(task_id))
+        return frozenset(member.decode() for member in members)
 
     def confirm(self) -> None:
         """What anybody has written so far is on disk, if a strict store promises that; else nothing happens."""
@@ -492,12 +512,14 @@ class TaskStore:
             listed=keys.listed_as(task_id),
         )
 
-    def beat(self, worker: str) -> bool:
-        """The worker is noted as alive; True while dead leases must not be judged, because the store was away."""
+    def beat(self, worker: str, *, takes_messages: bool = True) -> bool:
+        """Note that the worker lives; return True while dead leases must not be judged, because the store was away."""
+        names = [worker, f"{keys.IDLE}{worker}"]
         reply = self._send(
             script("beat"),
             {"workers": keys.WORKERS, "hold": keys.HOLD},
-            worker=worker,
+            worker=names[not takes_messages],
+            otherwise=names[takes_messages],
             gap=self.settings.outage_ms,
             hold_ms=RETURN_MS,
         )
@@ -516,13 +538,26 @@ class TaskStore:
     # The deployment's side.
 
     def workers_alive(self) -> int:
-        """How many workers were seen lately."""
-        return int(self._send(script("alive"), {"workers": keys.WORKERS}, within=WORKER_SEEN_MS)[1])
+        """Return how many workers were seen lately and take messages."""
+        reply = self._send(script("alive"), {"workers": keys.WORKERS}, within=WORKER_SEEN_MS, idle=keys.IDLE)
+        return int(reply[1])
 
     def ping(self) -> None:
         """The store answers."""
         with self._sender.client() as client:
             client.ping()
+
+    def probe(self) -> None:
+        """Do once what a call needs of the store, and undo it.
+
+        Raises:
+            StoreForbidden: the user lacks a right, which the message names.
+            StoreRefused: the server takes no writes now.
+        """
+        # The nodes of a cluster share the buckets.
+        for bucket in range(BUCKETS if self.settings.redis_url.startswith("redis+cluster:") else 1):
+            self._send(script("probe"), keys.probe_keys(bucket), nobody=keys.NOBODY)
+        self.confirm()
 
     def now_ms(self) -> int:
         """The clock of the store, which all deadlines are told by."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from tasks_store import NewTask, Owner, StoreError, Task, TaskError, Watch
+from tasks_store import NewTask, Owner, StoreError, StoreUnavailable, Task, TaskError, Watch
 from web.call import Call
-from web.connections import Connections
+from web.connections import ConnectionsOfProcess
 from web.errors import CallFailed, LimitReached, TooManyWaiting
 from web.jobs import Jobs
 from web.served import Served
@@ -18,6 +18,7 @@ from web.threads import AuthorsThread, compute
 from web.waiting import Progress
 from web.wire import Result, compact
 from workers.inline import run_inline
+from workers.measures import RUNS
 from workers.results import tool_error
 from workers.tool import Tool
 
@@ -25,7 +26,7 @@ from workers.tool import Tool
 class Calls:
     """Begins the jobs of calls, and makes room for those who wait for them."""
 
-    def __init__(self, settings: Settings, connections: Callable[[], Connections], jobs: Jobs) -> None:
+    def __init__(self, settings: Settings, connections: ConnectionsOfProcess, jobs: Jobs) -> None:
         self._settings = settings
         self._connections = connections
         self._jobs = jobs
@@ -36,6 +37,7 @@ class Calls:
         if isinstance(tool, Served):
             return tool.serve(call, arguments)
         ending = self.authors.run(partial(run_inline, tool, arguments, self._settings.workers))
+        self._connections.measures.count(RUNS, tool.name, ending.outcome)
         if ending.error is not None:
             raise call_failed(ending.error)
         return ending.result
@@ -110,6 +112,12 @@ class Calls:
     def reader(self, owner: Owner, task_id: str) -> Callable[[], Task]:
         """What reads the task as it stands."""
         return lambda: self._connections().store.get(owner, task_id)
+
+    def unshown(self, task_id: str) -> frozenset[str]:
+        """Return the inputs of the task that its client said it cannot show; none while the store is away."""
+        with suppress(StoreUnavailable):
+            return self._connections().store.unshown(task_id)
+        return frozenset()
 
     def wrong_arguments(self, faults: Sequence[str]) -> bytes:
         """A result, not an error: the model that wrote the arguments can correct them. Source: server/tools."""

@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from tasks_store import CallConflict, StoreRefused, StoreUnavailable, TaskNotFound, WriteUnconfirmed
+from tasks_store import (
+    CallConflict,
+    StoreForbidden,
+    StoreRefused,
+    StoreUnavailable,
+    TaskNotFound,
+    WriteUnconfirmed,
+)
 from workers.errors import BrokerUnavailable
 
 PARSE_ERROR: Final = -32700
@@ -195,6 +202,7 @@ TABLE: Final[Mapping[type[Exception], Row]] = {
     StoreUnavailable: Row(INTERNAL_ERROR, 503, "The task store does not answer", AWAY_S),
     WriteUnconfirmed: Row(INTERNAL_ERROR, 503, "The task store does not confirm that writes are on disk", AWAY_S),
     StoreRefused: Row(INTERNAL_ERROR, 503, "The task store takes no writes now", AWAY_S),
+    StoreForbidden: Row(INTERNAL_ERROR, 503, "The task store lets this server do less than it needs", AWAY_S),
     BrokerUnavailable: Row(INTERNAL_ERROR, 503, "The message broker does not answer", AWAY_S),
 }
 """Exception → JSON-RPC code → HTTP status. What is not here is an incident of ours.

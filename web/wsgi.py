@@ -1,9 +1,10 @@
 """The entry point of a web process: `gunicorn --config web/gunicorn.conf.py web.wsgi:app`."""
 
 import logging
+import os
 import sys
 
-from tasks_store import UnfitStore, arm, refuse_unfit_store
+from tasks_store import UnfitStore, arm, refuse_unfit_store, unknown_variables
 from web.app import create_app
 from web.errors import InvalidSettings
 from web.settings import read_settings
@@ -20,6 +21,8 @@ logger = logging.getLogger(__name__)
 try:
     settings = read_settings()
     write_as(settings.workers.log_format, logging.getLogger())
+    for unknown in unknown_variables(os.environ):
+        logger.warning("%s", unknown)
     arm(settings.store.faults)
     refuse_unfit_store(settings.store)
     app = create_app(settings)

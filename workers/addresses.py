@@ -11,12 +11,14 @@ from celery.loaders.app import AppLoader
 from kombu import Connection
 from kombu.utils.url import url_to_parts
 
+from tasks_store.address import NOT_UNDERSTOOD, PARAMETERS, fault_of_parameters
+
 LOADER: Final[Any] = AppLoader(app=None)  # type: ignore[arg-type]  # it has an application only to load its modules
 """Finds result backends by their schemes."""
 
-NOT_UNDERSTOOD: Final = (
-    "cannot be understood; special characters in a password are written as %XX, and a port is a number"
-)
+
+UNPICKLING: Final = {"db": "DatabaseBackend", "database": "DatabaseBackend", "cache": "CacheBackend"}
+"""Celery's result backends whose drivers unpickle what they read, by the beginnings of their addresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,21 @@ def results_fault(url: str) -> str:
     return _fault(url, understood, "redis://, rediss://, unix:// or redis+sentinel://")
 
 
+def unpickled_by(url: str) -> str:
+    """Return the name of the result backend of this address, if it unpickles what it reads by itself; else nothing.
+
+    `accept_content` means nothing to such a backend: SQLAlchemy keeps results as pickles, and clients of memcached load
+    whatever a value's flags say is one. So whoever writes there runs code in the process that reads.
+    """
+    kind = url.partition("://")[0].partition("+")[0]
+    if kind in UNPICKLING:  # its driver need not be installed
+        return UNPICKLING[kind]
+    found: Any = by_url(address_of(url).url, LOADER)  # its types miss the second of the two
+    backend = found[0]
+    names = {base.__name__ for base in backend.__mro__ if base.__module__.startswith("celery.backends.")}
+    return str(backend.__name__) if names & set(UNPICKLING.values()) else ""
+
+
 def _fault(url: str, use: Callable[[Address], object], usual: str) -> str:
     scheme = url.partition("://")[0]
     if scheme == "redis+cluster":
@@ -91,13 +108,17 @@ def _fault(url: str, use: Callable[[Address], object], usual: str) -> str:
         address = address_of(url)
         if scheme == "redis+sentinel" and not address.options["master_name"]:
             return "names no service; write redis+sentinel://host:26379,host:26379/service/0"
+        if scheme in PARAMETERS and (fault := fault_of_parameters(url)):
+            return fault
         use(address)
     except (KeyError, ImproperlyConfigured):
         return unknown
-    except ImportError as fault:
-        if fault.name == scheme:
+    except TypeError:
+        return "has a parameter that Celery does not know; leave out what follows the question mark"
+    except ImportError as missing:
+        if missing.name == scheme:
             return unknown  # Celery takes what it does not know for a module
-        return f"needs the Python module {fault.name}, which is not there; usual are {usual}"
+        return f"needs the Python module {missing.name}, which is not there; usual are {usual}"
     except (AttributeError, ValueError):
         return NOT_UNDERSTOOD
     return ""

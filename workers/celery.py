@@ -4,6 +4,7 @@ Celery finds the application here by name. This is where a worker reads the envi
 """
 
 import logging
+import os
 import sys
 import traceback
 from typing import Any
@@ -11,20 +12,32 @@ from typing import Any
 from celery import signals
 from environs import Env, EnvValidationError
 
-from tasks_store import Patience, StoreSettings, TaskStore, UnfitStore, arm, fault_lines, refuse_unfit_store
+from tasks_store import (
+    Patience,
+    StoreRefused,
+    StoreSettings,
+    StoreUnavailable,
+    TaskStore,
+    UnfitStore,
+    arm,
+    fault_lines,
+    refuse_unfit_store,
+    unknown_variables,
+)
 from workers.catalogue import load_catalogue
 from workers.celery_app import create_celery
 from workers.celery_tasks import register
 from workers.drain import Drain, SigtermHeeded
-from workers.errors import ToolModuleError, WorkersError
+from workers.errors import BrokerRefused, BrokerUnavailable, ToolModuleError, WorkersError
 from workers.exposed.cluster import Cluster
 from workers.exposed.handover import Handover
 from workers.exposed.watcher import Watcher
 from workers.flower_guard import guard_flower
+from workers.flower_settings import flower_faults
 from workers.lease import LeaseKeeper
 from workers.logs import write_as
 from workers.measures import Measures
-from workers.pools import Busy, Places, Reaper
+from workers.pools import Busy, Places, Reaper, SignOfLife, consuming
 from workers.requests import cancel_run, in_background
 from workers.runner import Runner
 from workers.settings import WorkerSettings
@@ -41,6 +54,9 @@ try:
     env.seal()
 except EnvValidationError as fault:
     sys.exit(f"coatcheck cannot start:\n{fault_lines(fault)}")
+# Flower reads its own before any signal of Celery's.
+if "flower" in sys.argv and (faults := flower_faults()):
+    sys.exit(f"coatcheck cannot start Flower:\n{faults}")
 arm(store_settings.faults)
 
 try:
@@ -59,6 +75,7 @@ runner = Runner(store, LeaseKeeper(store, drain), settings, dispatcher.send_run,
 register(app, catalogue, runner)
 app.steps["worker"].update([Reaper, Busy, Places])
 app.conf.worker_consumer = "workers.consumer:Consumer"
+app.steps["consumer"].add(SignOfLife)
 
 sigterm = SigtermHeeded(drain)
 signals.task_prerun.connect(sigterm.heed)
@@ -89,11 +106,21 @@ def close_measures(**_: Any) -> None:
 
 @signals.worker_init.connect
 def check_store(**_: Any) -> None:
-    """A worker does not begin on a store that could lose records."""
+    """Warn of variables that mean nothing, and do not begin on a store that could lose records."""
+    for fault in unknown_variables(os.environ):
+        logger.warning("%s", fault)
     try:
         refuse_unfit_store(store_settings)
     except UnfitStore as fault:
         sys.exit(f"coatcheck cannot start:\n{fault}")
+    try:
+        store.probe()
+        dispatcher.probe()
+        dispatcher.probe_control()
+    except (StoreRefused, BrokerRefused) as fault:
+        logger.error("This worker takes no messages as long as that lasts: %s", fault)
+    except (StoreUnavailable, BrokerUnavailable):
+        pass  # they are waited for
 
 
 @signals.import_modules.connect(sender=app)
@@ -105,7 +132,7 @@ def guard(**_: Any) -> None:
 @signals.worker_ready.connect
 def start_sweeper(sender: Any, **_: Any) -> None:
     """The worker sweeps, or stands by to, for as long as it lives."""
-    Sweeper(store, sender.hostname, dispatcher, measures).start()
+    Sweeper(store, sender.hostname, dispatcher, measures, consuming).start()
 
 
 @signals.worker_ready.connect

@@ -20,7 +20,7 @@ ACCEPT = f"{CELERY_PREFIX}accept"
 def create_celery(settings: WorkerSettings, store: StoreSettings, *, reply_seconds: float = 15.0) -> Celery:
     """An application that can send; a worker adds the Celery tasks.
 
-    `reply_seconds` is how long a broker on Redis may take to reply; by itself Celery would wait for ever.
+    `reply_seconds` is how long a broker or a result backend on Redis may take to reply.
 
     Messages are acknowledged before the work, not after it: the record, its lease and the sweeper decide what must run
     again, whatever the broker's visibility timeout. `acks_late` would only add deliveries beside a live run.
@@ -46,6 +46,9 @@ def create_celery(settings: WorkerSettings, store: StoreSettings, *, reply_secon
         event_queue_prefix=f"{NAMESPACE}.events",
         broker_transport_options={**(over_redis if broker.is_redis else {}), **broker.options},
         result_backend_transport_options={"global_keyprefix": f"{NAMESPACE}:celery:", **results.options},
+        # By itself Celery would wait for two minutes.
+        redis_socket_timeout=reply_seconds,
+        redis_socket_connect_timeout=reply_seconds,
         result_expires=3600,
         task_ignore_result=True,
         task_acks_late=False,

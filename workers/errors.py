@@ -63,6 +63,17 @@ class ToolModuleError(WorkersError):
         self.why = why
 
 
+class UnsafeResults(WorkersError):
+    """The result backend of exposed tasks unpickles what it reads: whoever writes there would run code here."""
+
+    def __init__(self, backend: str) -> None:
+        super().__init__(
+            f"COATCHECK_EXPOSE_RESULT_BACKEND leads to a {backend}, which unpickles what it reads, so that code of the"
+            " other application would run in this process; let its workers leave results in a Redis"
+            " (docs/existing-celery.md)"
+        )
+
+
 class ToolFileError(WorkersError):
     """The file of exposed Celery tasks cannot be understood."""
 
@@ -146,6 +157,10 @@ class StepTooLarge(WorkersError):
 
 class BrokerUnavailable(WorkersError):
     """The broker did not take a message; the record says what is due, and the sweeper sends it later."""
+
+
+class BrokerRefused(BrokerUnavailable):
+    """The broker answers, and does not let this program do what it needs; the message says what."""
 
 
 class ResultsUnavailable(WorkersError):

@@ -10,6 +10,7 @@ import orjson
 from billiard.exceptions import SoftTimeLimitExceeded
 
 from tasks_store import Status, StoreError, TaskError
+from workers.content import ToolResult
 from workers.errors import (
     InterruptRun,
     InvalidArguments,
@@ -39,6 +40,10 @@ INTERNAL_ERROR = -32603
 """Source: JSON-RPC 2.0, "Error object"."""
 
 
+TOOL_ERROR = "tool_error"
+"""The outcome of a completed task whose result has `isError`, so that operators can count and see it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
     """How a task ends: a status with what goes with it."""
@@ -49,6 +54,13 @@ class Ending:
     """A whole CallToolResult as JSON; when completed."""
     error: TaskError | None = None
     """When failed."""
+    is_tool_error: bool = False
+    """The result says that the tool could not do what was asked."""
+
+    @property
+    def outcome(self) -> str:
+        """Return the word for this ending where operators look: the status, or that the tool reports an error."""
+        return TOOL_ERROR if self.is_tool_error else self.status.value
 
 
 def ending_of(tool: Tool, call: Callable[[], Any], settings: WorkerSettings, what: str) -> Ending:
@@ -58,7 +70,9 @@ def ending_of(tool: Tool, call: Callable[[], Any], settings: WorkerSettings, wha
     stack, no value crosses the wire.
     """
     try:
-        return _completed(completed(call(), tool.output, **_form(settings)), "Completed")
+        value = call()
+        is_error = isinstance(value, ToolResult) and value.is_error
+        return _completed(completed(value, tool.output, **_form(settings)), is_error=is_error)
     except ToolError as error:
         return _refused(error.message or error, settings, structured=error.structured)
     except ProtocolError as error:
@@ -99,13 +113,14 @@ def _form(settings: WorkerSettings) -> dict[str, Any]:
     return {"server_info": settings.server_info, "max_bytes": settings.max_result_bytes}
 
 
-def _completed(result: bytes, message: str) -> Ending:
-    return Ending(Status.COMPLETED, message, result)
+def _completed(result: bytes, *, is_error: bool) -> Ending:
+    message = "Completed with an error" if is_error else "Completed"
+    return Ending(Status.COMPLETED, message, result, is_tool_error=is_error)
 
 
 def _refused(message: object, settings: WorkerSettings, structured: object = None) -> Ending:
     """An `isError` result, which is a completed task. Source: ext-tasks, tasks.md, "Task Execution Errors"."""
-    return _completed(tool_error(message, structured, **_form(settings)), "Completed with an error")
+    return _completed(tool_error(message, structured, **_form(settings)), is_error=True)
 
 
 def _failed(code: object, message: object, data: object, settings: WorkerSettings, what: str) -> Ending:

@@ -1,8 +1,9 @@
 """What Celery's pools leave to be done."""
 
+import time
 from collections.abc import Iterator
 from math import inf
-from typing import Any
+from typing import Any, Final
 
 from billiard.process import current_process
 from celery import bootsteps
@@ -12,6 +13,12 @@ from workers.tool import Tool
 LOOK_SECONDS = 0.5
 """How often a pool is looked through for processes that ended."""
 
+
+TICK_SECONDS: Final = 0.5
+"""How often a consumer that takes messages says so."""
+
+TICKS_MISSED: Final = 10
+"""After how many ticks without one a consumer takes none."""
 
 PROCESS = "ForkPoolWorker"
 """How the names of a pool's processes begin."""
@@ -79,6 +86,46 @@ class Busy(bootsteps.StartStopStep):
         for process in (*at_work, *ending):
             if pool._fileno_to_inq.get(process.inqW_fd) is process:
                 pool._busy_workers.add(process.inqW_fd)
+
+
+class Consuming:
+    """Tells whether the consumer takes messages: for how long its timer has run undisturbed."""
+
+    def __init__(self) -> None:
+        self._ticked_at = float("-inf")
+
+    def tick(self) -> None:
+        """Note that the consumer takes messages now."""
+        self._ticked_at = time.monotonic()
+
+    def __call__(self) -> bool:
+        """Return whether it did a moment ago."""
+        return time.monotonic() - self._ticked_at < TICKS_MISSED * TICK_SECONDS
+
+
+consuming: Final = Consuming()
+"""The consumer of this process. Celery makes its steps by itself, and hands them nothing."""
+
+
+class SignOfLife(bootsteps.StartStopStep):
+    """Ticks for as long as the consumer takes messages.
+
+    A consumer that meets an error, as a right that is missing, stops its timer and all its steps before it begins anew.
+    One that meets it each time never gets as far as the first tick.
+    """
+
+    requires = ("celery.worker.consumer.tasks:Tasks",)
+
+    _entry: Any = None
+
+    def start(self, consumer: Any) -> None:
+        """Begin to tick; called whenever the consumer begins to take messages."""
+        self._entry = consumer.timer.call_repeatedly(TICK_SECONDS, consuming.tick)
+
+    def stop(self, _consumer: Any) -> None:
+        """End the ticks, if they had begun."""
+        if self._entry is not None:
+            self._entry.cancel()
 
 
 class Places(bootsteps.StartStopStep):

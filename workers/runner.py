@@ -134,8 +134,10 @@ class Runner:
         reach(Point.ENDING)
         status = lease.write(lambda: self._finish(lease.task_id, lease.run_id, ending))
         reach(Point.FINISHED)
-        logger.info("%s %s", what, status)
-        return status.value
+        # A cancel that came first is what the task ended with.
+        outcome = ending.outcome if status is ending.status else status.value
+        logger.info("%s %s", what, outcome)
+        return outcome
 
     def _finish(self, task_id: str, run_id: str, ending: Ending) -> Status:
         return self.store.finish(

@@ -8,7 +8,7 @@ from marshmallow import ValidationError
 from marshmallow.validate import OneOf, Range
 
 from tasks_store import StoreSettings, milliseconds
-from workers.addresses import broker_fault, results_fault
+from workers.addresses import UNPICKLING, broker_fault, results_fault
 from workers.logs import FORMATS
 from workers.version import VERSION
 
@@ -127,7 +127,12 @@ def _check_results(url: str) -> None:
 
 def _check_shared_backend(url: str) -> None:
     if url.startswith(("rpc", "disabled")):
-        raise ValidationError("must be a result backend that other processes can read too, such as a Redis or database")
+        raise ValidationError("must be a result backend that other processes can read too, such as a Redis")
+    if url.partition("://")[0].partition("+")[0] in UNPICKLING:
+        raise ValidationError(
+            "must not be a result backend that unpickles what it reads: code of the other application would run in"
+            " this process; let its workers leave results in a Redis (docs/existing-celery.md)"
+        )
 
 
 def _check_json_object(text: str) -> None:

@@ -1,23 +1,31 @@
 """The messages that start runs and resumes, and how they are sent. A message holds ids and keys, never content."""
 
 import os
+import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from celery import Celery, chord
 from celery.canvas import Signature
+from kombu import Consumer, Exchange, Producer, Queue
 from kombu.exceptions import OperationalError
 
 from tasks_store import NextRun, StoreSettings
-from workers.celery_app import ACCEPT, create_celery
-from workers.errors import BrokerUnavailable
+from workers.celery_app import ACCEPT, NAMESPACE, create_celery
+from workers.errors import BrokerRefused, BrokerUnavailable
 from workers.kept_client import keep_client
 from workers.settings import WorkerSettings
 from workers.tool import CELERY_PREFIX, Catalogue
 
 REPLY_SECONDS = 0.75
 """How long a broker may take to answer: a client waits for its handle meanwhile, and the sweeper sends what is late."""
+
+HEARD_IN_TRIES: Final = 5
+"""How often a broadcast is sent before nothing is heard: the first one starts the listening on some brokers."""
+
+PROBE_SECONDS: Final = 60.0
+"""How long the queue of a probe stays that was not ended."""
 
 ONE_MORE_TRY: Final = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 """For a connection that died while it was idle. A message that is sent twice does no harm."""
@@ -35,7 +43,8 @@ class Dispatcher:
         self._store = store
         self._catalogue = catalogue
         self._queue = settings.queue
-        self._faults = _faults_of(create_celery(settings, store))
+        self._faults, self._refusals = _faults_of(create_celery(settings, store))
+        self._token = secrets.token_hex(8)
         self._by_pid: dict[int, Celery] = {}
 
     @property
@@ -53,6 +62,7 @@ class Dispatcher:
         # Else each thread makes a backend of its own, and in a web process each connection is a thread.
         app.conf.result_backend_thread_safe = True
         app.conf.broker_transport_options = {**app.conf.broker_transport_options, **ONE_MORE_TRY}
+        app.conf.result_backend_transport_options["retry_policy"] = ONE_MORE_TRY
         return app
 
     def send_run(self, run: NextRun) -> None:
@@ -103,6 +113,40 @@ class Dispatcher:
         with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
             connection.ensure_connection(max_retries=1, interval_start=0, timeout=1)
 
+    def probe(self) -> None:
+        """Put a message into a queue of its own and take it out again, as senders and workers do."""
+        name = f"{NAMESPACE}.probe.{self._token}"
+        with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
+            connection.ensure_connection(max_retries=1, interval_start=0, timeout=1)
+            channel = connection.default_channel
+            exchange = Exchange(name, durable=False, auto_delete=True)
+            # What a process leaves that dies in between goes by itself.
+            queue = Queue(name, exchange, routing_key=name, durable=False, expires=PROBE_SECONDS)(channel)
+            queue.declare()
+            Producer(channel, exchange).publish("", routing_key=name)
+            if (message := queue.get()) is not None:
+                message.ack()
+            queue.delete()
+
+    def probe_control(self) -> None:
+        """Hear a broadcast as workers do: it tells them which runs are cancelled."""
+        with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
+            connection.ensure_connection(max_retries=1, interval_start=0, timeout=1)
+            channel = connection.default_channel
+            control: Any = self._app.control  # its types do not know its mailbox
+            exchange = control.mailbox.exchange
+            name = f"{NAMESPACE}.probe.control.{self._token}"
+            queue = Queue(name, exchange, durable=False, expires=PROBE_SECONDS)(channel)
+            heard: list[object] = []
+            with Consumer(channel, [queue], on_message=heard.append, no_ack=True):
+                for _ in range(HEARD_IN_TRIES):
+                    control.broadcast("ping", connection=connection)
+                    with suppress(TimeoutError):
+                        connection.drain_events(timeout=REPLY_SECONDS / HEARD_IN_TRIES)
+                    if heard:
+                        break
+            queue.delete()
+
     def check_results(self) -> None:
         """The result backend answers."""
         try:
@@ -131,6 +175,8 @@ class Dispatcher:
     def _broker_errors(self) -> Iterator[None]:
         try:
             yield
+        except self._refusals as fault:
+            raise BrokerRefused(f"The broker refuses what this program needs: {_named(fault)}") from fault
         except self._faults as fault:
             raise BrokerUnavailable(str(fault)) from fault
 
@@ -148,7 +194,25 @@ def _shown(run: NextRun, *args: str) -> dict[str, Any]:
     return {"argsrepr": repr(args), "kwargsrepr": repr({"owner": run.owner_tag})}
 
 
-def _faults_of(app: Celery) -> tuple[type[BaseException], ...]:
-    """Everything that says that the broker did not take a message: what Celery raises, and what its driver does."""
+def _named(fault: BaseException) -> str:
+    """Return the words of the broker, and those that a Redis leaves out of them."""
+    words = str(fault).partition(" script: on ")[0]
+    if words.endswith("access a channel"):
+        return (
+            f"{words}; workers listen to {NAMESPACE}:broker:/0.{NAMESPACE}.control.pidbox, which an ACL must name whole"
+        )
+    if words.endswith("access a key"):
+        return f"{words}; those of the broker begin with {NAMESPACE}:broker:"
+    return words
+
+
+Errors = tuple[type[BaseException], ...]
+
+
+def _faults_of(app: Celery) -> tuple[Errors, Errors]:
+    """Return everything that says that the broker did not take a message, and that it answered so.
+
+    These are what Celery raises and what its driver does.
+    """
     connection = app.connection_for_write()
-    return (OperationalError, OSError, *connection.connection_errors, *connection.channel_errors)
+    return (OperationalError, OSError, *connection.connection_errors), tuple(connection.channel_errors)

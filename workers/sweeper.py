@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from tasks_store import DueKind, NextRun, StoreUnavailable, TaskStore, unfitness
 from tasks_store.model import BUCKETS
@@ -10,6 +11,7 @@ from workers.errors import BrokerUnavailable
 from workers.lease import RENEWALS_PER_LEASE
 from workers.logs import about
 from workers.measures import TRANSITIONS, Measures
+from workers.pools import TICK_SECONDS
 from workers.signatures import Dispatcher
 
 logger = logging.getLogger(__name__)
@@ -30,8 +32,17 @@ BATCHES = 50
 class Sweeper:
     """Expires, recovers, sends again, lapses and purges; and says that this worker lives."""
 
-    def __init__(self, store: TaskStore, worker: str, dispatcher: Dispatcher, measures: Measures) -> None:
+    def __init__(
+        self,
+        store: TaskStore,
+        worker: str,
+        dispatcher: Dispatcher,
+        measures: Measures,
+        takes_messages: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """`takes_messages` tells whether the worker beside it does what a worker is for."""
         self._store = store
+        self._takes_messages = takes_messages
         self._worker = worker
         self._dispatcher = dispatcher
         self._measures = measures
@@ -59,7 +70,7 @@ class Sweeper:
         for bucket in range(BUCKETS):
             kept = 0  # held back, so still due, and in front of those that come after
             for _ in range(BATCHES):
-                held = self._store.beat(self._worker)
+                held = self._beat()
                 due = self._store.due(bucket, BATCH, kept)
                 moved = sum(self._settle_one(task_id, held=held) for task_id in due)
                 done += moved
@@ -73,10 +84,13 @@ class Sweeper:
         if time.monotonic() < self._look_at:
             return
         self._look_at = time.monotonic() + LOOK_SECONDS
-        faults = set(unfitness(self._store.settings))
+        faults = unfitness(self._store.settings).faults
         for fault in sorted(faults - self._known_faults):
             logger.error("%s", fault)
         self._known_faults = faults
+
+    def _beat(self) -> bool:
+        return self._store.beat(self._worker, takes_messages=self._takes_messages())
 
     def _settle_one(self, task_id: str, *, held: bool) -> bool:
         with about(task_id=task_id):
@@ -140,7 +154,7 @@ class Sweeper:
         pause = min(BEAT_SECONDS, settings.sweep_ms / 1000, settings.lease_ms / 1000 / RENEWALS_PER_LEASE)
         while not self._stopping.is_set():
             try:
-                self._store.beat(self._worker)
+                self._beat()
                 sweep_in -= pause
                 if sweep_in <= 0:
                     sweep_in = settings.sweep_ms / 1000
@@ -151,4 +165,4 @@ class Sweeper:
                 logger.warning("the sweep stops for now: %s", fault)
             except Exception:
                 logger.exception("the sweep failed; it goes on with the next")
-            self._stopping.wait(pause)
+            self._stopping.wait(pause if self._takes_messages() else min(pause, TICK_SECONDS))

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from client.command.exits import Exit, exit_of
 from client.errors import ClientError, InputNeeded, TaskCancelled, TaskFailed, UnknownTicket, WaitedEnough
-from client.ledger import Entry
+from client.ledger import TOOL_ERROR, Entry
 from client.models import Task
 
 
@@ -65,7 +65,8 @@ def entry_object(entry: Entry) -> dict[str, Any]:
         "server": entry.server,
         "tool": entry.tool,
         "taskId": entry.task_id or None,
-        "status": entry.status,
+        "status": "completed" if entry.status == TOOL_ERROR else entry.status,
+        "isError": True if entry.status == TOOL_ERROR else None,
         "createdMs": entry.created_ms,
         "expiresMs": entry.expires_ms,
         "idempotencyKey": entry.idempotency_key,

@@ -44,7 +44,7 @@ def command(app: App, task_id: str) -> None:
 
 def exit_of_status(task: Task) -> Exit:
     """The exit code that tells the status."""
-    if task.status == "completed" and task.result is not None and task.result.is_error:
+    if task.has_tool_error:
         return Exit.TOOL_ERROR
     return {
         "failed": Exit.FAILED,

@@ -10,7 +10,7 @@ from rich.text import Text
 from client.command.described import entry_object
 from client.command.group import IS_JSON
 from client.errors import InvalidArguments
-from client.ledger import SENT, UNKNOWN, Entry, Ledger
+from client.ledger import SENT, TOOL_ERROR, UNKNOWN, Entry, Ledger
 from client.settings import ledger_path
 from client.terminal.output import Output
 from client.terminal.text import duration
@@ -26,9 +26,9 @@ Examples:
   coatcheck tickets --forget 724584ca13c43b7379f191876c6e4813c
 """
 
-ENDED = ("completed", "failed", "cancelled")
+ENDED = ("completed", TOOL_ERROR, "failed", "cancelled")
 
-STATUSES = {SENT: "unanswered", UNKNOWN: "unknown to the server"}
+STATUSES = {SENT: "unanswered", TOOL_ERROR: "completed: tool error", UNKNOWN: "unknown to the server"}
 """How the list says what is no status of a task."""
 
 

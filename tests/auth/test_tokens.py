@@ -92,6 +92,28 @@ def test_a_file_that_is_not_there_is_refused_at_the_start(tmp_path: Path) -> Non
         TokenBook(AuthSettings(mode="tokens", tokens_file=tmp_path / "none"), CHALLENGER)
 
 
+def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    """K3.7: as editors and shells of Windows write it."""
+    token = new_token()
+    file = tmp_path / "tokens.toml"
+    file.write_text(entry_of(token, "", "ann", [], None), encoding="utf-8-sig")
+    book = TokenBook(AuthSettings(mode="tokens", tokens_file=file), CHALLENGER)
+    assert book.caller_of(token).owner == Owner("", "ann")
+    assert book_of("\ufeff" + entry_of(token, "", "ann", [], None)).caller_of(token).owner == Owner("", "ann")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_file_in_another_encoding_is_named_as_such(tmp_path: Path, encoding: str) -> None:
+    """K3.7."""
+    file = tmp_path / "tokens.toml"
+    file.write_text(entry_of(new_token(), "", "ann", [], None), encoding=encoding)
+    with pytest.raises(InvalidSettings, match=r"^COATCHECK_TOKENS_FILE is UTF-16 or UTF-32; save it as UTF-8"):
+        TokenBook(AuthSettings(mode="tokens", tokens_file=file), CHALLENGER)
+    file.write_text('[[token]]\nprincipal = "Zoë"', encoding="latin-1")
+    with pytest.raises(InvalidSettings, match=r"^COATCHECK_TOKENS_FILE is not UTF-8 from byte 25 on"):
+        TokenBook(AuthSettings(mode="tokens", tokens_file=file), CHALLENGER)
+
+
 def test_the_command_makes_a_token_and_shows_it_apart_from_its_entry() -> None:
     """The entry can be appended to the file without keeping the token."""
     command = [sys.executable, "-m", "web.tokens", "new", 'ann "of" acmé\\', "--tenant", "acme", "--scope", "a"]

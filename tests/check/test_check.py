@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.platform import ROOT, Platform
 from tests.support.ports import free_port
+from tests.support.valkey import Valkey
 
 LOGIN = {"FLOWER_BASIC_AUTH": "operator:a long password"}
 
@@ -76,6 +77,7 @@ def test_the_command_tries_the_same_parts(platform: Platform) -> None:
             for name in ("CELERY_RESULT_BACKEND", "COATCHECK_EXPOSE_RESULT_BACKEND")
             for address in ("ftp://x", "redis://127.0.0.1:port", "redis+cluster://x", "redis+sentinel://x", "[")
         ),
+        ({"COATCHECK_EXPOSE_RESULT_BACKEND": "db+sqlite:///results.db"}, "settings"),
         ({"COATCHECK_TOOLS": "no_such_module"}, "tools"),
         ({"COATCHECK_EXPOSE": "no-such-file.toml"}, "tools"),
         ({"REDIS_URL": "redis://127.0.0.1:1/0"}, "store"),
@@ -84,7 +86,23 @@ def test_the_command_tries_the_same_parts(platform: Platform) -> None:
         ({"COATCHECK_PUBLIC_URL": "http://mcp.example.com"}, "public address"),
         ({"COATCHECK_PUBLIC_URL": "https://127.0.0.1:1"}, "public address"),
         ({"COATCHECK_ALLOW_ANONYMOUS": "true"}, "auth"),
+        ({"COATCHECK_AUTH": "tokens", "COATCHECK_TOKENS_FILE": "no-such-file.toml"}, "auth"),
+        ({"COATCHECK_AUTH": "tokens", "COATCHECK_TOKENS": "[[token]"}, "auth"),
+        ({"COATCHECK_AUTH": "tokens", "COATCHECK_TOKENS": "# none yet"}, "auth"),
+        (
+            {
+                "COATCHECK_AUTH": "oauth",
+                "COATCHECK_OAUTH_ISSUER": "https://127.0.0.1:1",
+                "COATCHECK_PUBLIC_URL": "http://127.0.0.1",
+            },
+            "auth",
+        ),
+        ({"COATCHECK_REDIS_CA_FILE": "no-such-file.pem"}, "settings"),
         ({"FLOWER_BASIC_AUTH": "", "FLOWER_ADDRESS": "0.0.0.0"}, "flower"),
+        ({"FLOWER_PORT": "tcp://10.0.0.1:5555"}, "flower"),
+        ({"FLOWER_PORT": "70000"}, "flower"),
+        ({"FLOWER_PERSISTENT": "perhaps"}, "flower"),
+        ({"FLOWER_CERTFILE": "no-such-file.pem"}, "flower"),
         ({"COATCHECK_TOOLS": "tests.exposed.tools"}, "exposed"),
     ],
 )
@@ -112,6 +130,19 @@ def test_without_redis_each_part_that_needs_it_says_how_to_mend_that(platform: P
     assert all(lines[number + 1].strip().startswith("→") for number in wrong)
 
 
+@pytest.mark.parametrize(
+    ("name", "part"), [("CELERY_BROKER_URL", "broker"), ("CELERY_RESULT_BACKEND", "results"), ("REDIS_URL", "store")]
+)
+def test_a_server_that_stands_still_is_told_within_seconds(platform: Platform, name: str, part: str) -> None:
+    """K3.1: every part has a limit, so the check comes to its end."""
+    ours = {"CELERY_BROKER_URL": platform.valkey.url, "CELERY_RESULT_BACKEND": platform.valkey.url}
+    with Valkey() as still:
+        still.pause()
+        code, verdicts = check(platform, env={**ours, name: still.url})
+    assert code == 1
+    assert verdicts[part] == "wrong"
+
+
 @pytest.mark.parametrize("name", ["REDIS_URL", "CELERY_BROKER_URL", "CELERY_RESULT_BACKEND"])
 def test_an_address_that_means_nothing_keeps_web_and_worker_from_starting(platform: Platform, name: str) -> None:
     """In words that name the variable, and repeat nothing of an address that may hold a password."""
@@ -123,6 +154,28 @@ def test_an_address_that_means_nothing_keeps_web_and_worker_from_starting(platfo
         assert f"coatcheck cannot start:\n{name} has a" in process.log.replace("an unknown", "a")
         assert "Traceback" not in process.log
         assert "hush" not in process.log
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("FLOWER_PORT", "tcp://10.0.0.1:5555"), ("FLOWER_MAX_WORKERS", "many"), ("FLOWER_DEBUG", "?")]
+)
+def test_flower_says_in_words_what_is_wrong_with_its_variables(platform: Platform, name: str, value: str) -> None:
+    """K3.8."""
+    process = platform.process(f"flower-{name}", ["celery", "-A", "workers", "flower"], {name: value})
+    assert process.start().wait(60.0) != 0
+    assert f"coatcheck cannot start Flower:\n{name} " in process.log
+    assert "Traceback" not in process.log
+
+
+def test_a_name_that_is_no_setting_is_told_at_the_start_of_each_process_and_by_the_check() -> None:
+    """K3.11: with the nearest one that is."""
+    told = "COATCHECK_TOOL is set, and is no setting of this version; COATCHECK_TOOLS is one."
+    with Platform(env={"COATCHECK_TOOL": "x"}).start() as platform:
+        assert told in platform.webs[0].log
+        assert told in platform.workers[0].log
+        process = platform.process("check", ["web.check"], LOGIN).start()
+        assert process.wait(60.0) == 0
+        assert f"warn  settings        {told}" in process.log
 
 
 def test_the_command_of_a_checkout_finds_what_its_caller_has_on_the_path(platform: Platform, tmp_path: Path) -> None:

@@ -203,6 +203,18 @@ def test_a_form_holds_no_objects(command: Command) -> None:
     command("cancel", task_id)
 
 
+def test_a_ticket_whose_tool_reported_an_error_says_so(command: Command) -> None:
+    """K3.10."""
+    task_id = started(command, "refuse")
+    assert command("wait", task_id).code == Exit.TOOL_ERROR
+    (line,) = command("tickets").out.splitlines()
+    assert line.split("\t")[:3] == [task_id, "refuse", "completed: tool error"]
+    [ticket] = command("tickets", "--json").json["tickets"]
+    assert (ticket["status"], ticket["isError"]) == ("completed", True)
+    assert command("tickets", "--open").out == ""
+    assert command("resume", "--json").json["tickets"] == []
+
+
 def test_resume_goes_on_with_all_open_tickets(command: Command) -> None:
     done, failing = started(command, "loiter", "-a", "seconds=0"), started(command, "break_down")
     waiting = started(command, *REPORT[1:])

@@ -5,7 +5,7 @@ import signal
 import time
 
 from tests.e2e.ledger import Ledger
-from workers import Cancelled, Context, Elicit, ProtocolError, ToolError, tool
+from workers import Cancelled, Context, Elicit, ProtocolError, Text, ToolError, ToolResult, tool
 
 
 @tool()
@@ -76,6 +76,12 @@ def deaf(ctx: Context, seconds: float = 60.0) -> str:
 def tell_the_model(ctx: Context) -> str:
     """Fails with words for the model."""
     raise ToolError("The cupboard is bare.")
+
+
+@tool(mode="inline")
+def refuse_at_once() -> ToolResult:
+    """Says in the web process that it cannot."""
+    return ToolResult([Text("The cupboard is locked.")], is_error=True)
 
 
 @tool()

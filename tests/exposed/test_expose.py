@@ -8,11 +8,13 @@ from types import ModuleType
 
 import pytest
 
+from tasks_store import StoreSettings
 from tests.support.platform import ROOT
 from workers import expose
 from workers.catalogue import load_catalogue
-from workers.errors import ToolDefinitionError, ToolFileError, ToolModuleError
+from workers.errors import ToolDefinitionError, ToolFileError, ToolModuleError, UnsafeResults
 from workers.expose import exposed_tool
+from workers.exposed.cluster import their_app
 from workers.exposed.file import exposed_in
 from workers.settings import WorkerSettings
 from workers.tool import Catalogue, Exposed
@@ -141,3 +143,32 @@ def test_durations_are_those_of_every_tool() -> None:
 def test_the_file_of_the_example_can_be_read() -> None:
     names = [tool.name for tool in exposed_in(str(ROOT / "examples" / "expose_shop.toml"))]
     assert names == ["quote", "import_orders", "close_year", "restock"]
+
+
+def test_the_encoding_of_a_file_is_read_or_named(tmp_path: Path) -> None:
+    """K3.7."""
+    file = tmp_path / "tools.toml"
+    file.write_text(FILE, encoding="utf-8-sig")
+    assert len(exposed_in(str(file))) == 2
+    file.write_text(FILE, encoding="utf-16")
+    with pytest.raises(ToolFileError, match="UTF-16"):
+        exposed_in(str(file))
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["db+sqlite:///results.db", "db+postgresql://u:p@h/d", "cache+memcached://127.0.0.1/", "database://x"],
+)
+def test_a_result_backend_that_unpickles_is_refused_as_soon_as_a_task_is_exposed(tmp_path: Path, address: str) -> None:
+    """K2.9: also where it is ours, and theirs only because nothing else is said."""
+    path = write(tmp_path, FILE)
+    with pytest.raises(UnsafeResults, match="unpickles"):
+        load_catalogue(WorkerSettings(tools=(), expose_file=path, expose_result_backend=address))
+    assert len(load_catalogue(WorkerSettings(expose_result_backend=address))) > 0
+
+
+def test_their_settings_cannot_make_us_load_pickles() -> None:
+    """K2.9."""
+    config = '{"accept_content": ["pickle"], "result_accept_content": ["pickle"], "task_serializer": "pickle"}'
+    conf = their_app(WorkerSettings(expose_config=config), StoreSettings()).conf
+    assert (conf.accept_content, conf.result_accept_content, conf.task_serializer) == (["json"], ["json"], "json")

@@ -98,6 +98,14 @@ def test_rows_of_one_owner_are_found_by_a_tag_that_tells_no_name(flower: httpx.C
         assert name not in str(rows(flower, ""))
 
 
+def test_a_run_whose_tool_reports_an_error_says_so(flower: httpx.Client, by: dict[Owner, Client]) -> None:
+    """K3.10."""
+    task_id = by[BOB].start("tell_the_model")
+    assert by[BOB].wait_for(task_id)["status"] == "completed"
+    (row,) = ended(flower, task_id, 1)
+    assert (row["state"], row["result"]) == ("SUCCESS", "'tool_error'")
+
+
 def test_a_cancelled_run_says_so(flower: httpx.Client, by: dict[Owner, Client], ledger: Ledger) -> None:
     task_id = by[BOB].start("sleep")
     wait_until(lambda: ledger.count(task_id, "begun"), what="its start")

@@ -46,17 +46,45 @@ def odd(theirs: Valkey, odd_folder: Path) -> Iterator[TheirWorker]:
     worker.close()
 
 
-def test_a_result_backend_that_is_off_on_their_side_ends_the_task(
-    client: Client, theirs: Valkey, odd_folder: Path
+@pytest.fixture
+def elsewhere() -> Iterator[Valkey]:
+    """A server that nobody of ours knows."""
+    with Valkey() as server:
+        yield server
+
+
+@pytest.mark.parametrize("results", ["off", "elsewhere"])
+def test_work_whose_result_is_elsewhere_is_not_told_as_failed(
+    client: Client, platform: Platform, theirs: Valkey, elsewhere: Valkey, odd_folder: Path, results: str
 ) -> None:
-    worker = odd_worker(odd_folder, broker=celery_url(theirs.url), results="disabled://")
+    """K3.5: but as what it is, at the end of the call and by the check."""
+    where = "disabled://" if results == "off" else celery_url(elsewhere.url)
+    worker = odd_worker(odd_folder, broker=celery_url(theirs.url), results=where)
     worker.start()
     try:
         task = client.wait_for(client.start("odd.say"), timeout=30.0)
+        assert worker.has_run("said hello")
+        check = platform.process(f"check-{results}", ["web.check"], {}).start()
+        assert check.wait(60.0) == 1
     finally:
         worker.close()
-    assert task["status"] == "failed"
-    assert "left no result" in task["error"]["message"]
+    assert (task["status"], task["result"]["isError"]) == ("completed", True)
+    text = task["result"]["content"][0]["text"]
+    assert "may well be done" in text
+    assert "odd@" in text
+    [line] = [line for line in check.log.splitlines() if line.startswith("wrong exposed")]
+    assert "odd@" in line
+
+
+def test_what_their_workers_do_not_know_or_hear_is_told_by_the_check(platform: Platform, odd: TheirWorker) -> None:
+    """K3.5."""
+    odd.start()
+    check = platform.process("check-names", ["web.check"], {}).start()
+    assert check.wait(60.0) == 1
+    [line] = [line for line in check.log.splitlines() if line.startswith("wrong exposed")]
+    assert "knows no Celery task odd.nobody_knows_it" in line
+    assert "none of their workers listens to the queue shop, which shop.tasks.quote is sent to" in line
+    assert "results" not in line
 
 
 def test_a_pickled_result_is_refused_and_never_loaded(client: Client, theirs: Valkey, odd_folder: Path) -> None:

@@ -226,6 +226,58 @@ def test_what_cannot_be_asked_ends_the_call(platform: Platform, client: Client, 
         assert "cancelled" in reply.text
 
 
+@pytest.mark.parametrize("revision", ["2025-11-25", "2025-06-18"])
+def test_a_host_that_says_it_cannot_show_a_question_hears_at_once_how_to_go_on(
+    platform: Platform, client: Client, revision: str
+) -> None:
+    """K3.12: whichever web process its error reaches; a limit of 55 seconds is not waited for."""
+    with Older(platform.url, revision) as older, older.stream("tools/call", {"name": "choose"}) as messages:
+        asked = next(questions(messages))
+        with Older(platform.url, revision) as other:
+            error = {"code": -32601, "message": "Method not found"}
+            assert other.send({"jsonrpc": "2.0", "id": asked["id"], "error": error}).status == 202
+        result = next(messages)["result"]
+    assert result["isError"] is True
+    text = result["content"][0]["text"]
+    assert "asks a question that this host cannot show (elicitation/create)" in text
+    assert "from a host that shows such questions" in text
+    assert "COATCHECK_COMPANIONS" in text
+    assert "ask for less" not in text
+    assert client.wait_for(asked["id"].split("/")[1])["status"] == "cancelled"
+
+
+def test_a_host_that_is_silent_hears_at_the_limit_that_it_was_asked(hasty: str) -> None:
+    """K3.12."""
+    with Older(hasty) as older:
+        reply = older.call("choose")
+    assert reply.result["isError"] is True
+    assert "asks a question that this host did not answer within 1 seconds" in reply.text
+    assert "elicitation/create" in reply.text
+    assert "ask for less" not in reply.text
+
+
+def test_a_host_of_an_era_without_forms_hears_it_without_a_question(platform: Platform) -> None:
+    """K3.12."""
+    with Older(platform.url, "2025-03-26") as older:
+        reply = older.call("choose")
+    assert reply.refusal == (200, -32602)
+    assert "cannot show (elicitation)" in reply.body["error"]["message"]
+
+
+def test_with_companions_a_host_that_cannot_show_a_question_is_led_to_the_tools_that_answer_it(
+    with_companions: str,
+) -> None:
+    """K3.12."""
+    with Older(with_companions) as older, older.stream("tools/call", {"name": "choose"}) as messages:
+        asked = next(questions(messages))
+        with Older(with_companions) as other:
+            other.send({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32600, "message": "no"}})
+            text = next(messages)["result"]["content"][0]["text"]
+            assert "cannot show" in text
+            assert "task_answer" in text
+            other.cancel(asked["id"].split("/")[1])
+
+
 def test_a_client_that_takes_no_stream_gets_its_result_and_no_questions(older: Older) -> None:
     """OLD-1, HTTP-3."""
     whole = older.request("tools/call", {"name": "give", "arguments": {"what": "text"}}, Accept="application/json")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from functools import partial
 
 import httpx
 import psutil
@@ -106,6 +107,16 @@ def test_runs_and_their_times_are_counted_by_tool_and_outcome(client: Client, pl
     assert value(platform, "coatcheck_workers") == 2
     assert value(platform, "coatcheck_queue_messages", queue="coatcheck") == 0
     client.cancel(parked)
+
+
+def test_a_call_that_ends_with_a_tool_error_can_be_counted(client: Client, platform: Platform) -> None:
+    """K3.10: of a task, and of a tool that runs in the web process; its client sees a completed task."""
+    assert client.wait_for(client.start("tell_the_model"))["status"] == "completed"
+    assert client.call("refuse_at_once").result["isError"] is True
+    for tool in ("tell_the_model", "refuse_at_once"):
+        counted = partial(value, platform, "coatcheck_runs_total", tool=tool)
+        wait_until(lambda counted=counted: counted(outcome="tool_error") == 1, what=tool)
+        assert counted(outcome="completed") == 0
 
 
 def test_what_the_sweeper_did_is_counted(client: Client, platform: Platform) -> None:

@@ -440,6 +440,11 @@ def _(store: TaskStore, raw: Raw) -> Call:
     return lambda: store.beat("worker")
 
 
+@scenario("probe", "PROBED")
+def _(store: TaskStore, raw: Raw) -> Call:
+    return store.probe
+
+
 @scenario("lead", "LEADING", moves_clock=True)
 def _(store: TaskStore, raw: Raw) -> Call:
     return lambda: store.lead("worker")

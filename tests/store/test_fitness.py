@@ -1,6 +1,8 @@
 """A server that could lose records is refused, or warned of; a strict store promises nothing that is not on disk."""
 
+import re
 from dataclasses import replace
+from importlib.resources import files
 
 import pytest
 
@@ -10,6 +12,8 @@ from tasks_store import (
     Claim,
     NewTask,
     Patience,
+    StoreForbidden,
+    StoreRefused,
     StoreSettings,
     StoreUnavailable,
     TaskStore,
@@ -18,6 +22,7 @@ from tasks_store import (
     new_run_id,
     refuse_unfit_store,
 )
+from tasks_store.scripts import script_names
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
 
@@ -28,7 +33,7 @@ NEW = NewTask(ANONYMOUS, "report", b"{}")
 def test_a_server_that_evicts_is_refused_and_a_setting_turns_that_into_a_warning(
     policy: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with Valkey(maxmemory_policy=policy) as server:
+    with Valkey(maxmemory_policy=policy, appendonly="yes") as server:
         with pytest.raises(UnfitStore) as refused:
             refuse_unfit_store(StoreSettings(redis_url=server.url))
         refuse_unfit_store(StoreSettings(redis_url=server.url, unfit_store="warn"))
@@ -99,3 +104,85 @@ def confirms(store: TaskStore) -> bool:
     except StoreUnavailable:
         return False
     return True
+
+
+FORBIDDING = ("~*", "&*", "+@all", "-@dangerous")
+
+
+def url_of_user(server: Valkey, *rules: str) -> str:
+    """Return the address of the server for a user with these rights."""
+    with server.client() as client:
+        client.execute_command("ACL", "SETUSER", "app", "reset", "on", ">pw", *rules)
+    return server.url.replace("unix://", "unix://app:pw@")
+
+
+def test_without_the_right_to_look_a_process_starts_and_says_what_it_did_not_see(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """K3.3."""
+    with Valkey(maxmemory_policy="allkeys-lru") as server:
+        refuse_unfit_store(StoreSettings(redis_url=url_of_user(server, *FORBIDDING)))
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
+    assert "may not use INFO" in record.getMessage()
+
+
+@pytest.mark.parametrize(
+    ("options", "rules", "told"),
+    [
+        ({}, ("+@all",), "A restart of Redis forgets all tasks"),
+        ({"save": "900 1"}, ("+@all",), "since its last snapshot"),
+        ({}, ("+@all", "-config"), "was not looked at"),
+        ({"appendonly": "yes"}, ("+@all", "-config"), ""),
+    ],
+)
+def test_a_server_that_forgets_is_told_in_words(
+    options: dict[str, str], rules: tuple[str, ...], told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """K3.4."""
+    with Valkey(**options) as server:
+        refuse_unfit_store(StoreSettings(redis_url=url_of_user(server, "~*", "&*", *rules)))
+    assert [told in record.getMessage() for record in caplog.records] == ([True] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("rules", "named"),
+    [
+        (("~coatcheck:*", "&coatcheck:*", "+@all", "-hset"), "hset"),
+        (("~coatcheck:*", "&coatcheck:*", "+@all", "-zremrangebyscore"), "zremrangebyscore"),
+        (("~coatcheck:*", "&coatcheck:*", "+@all", "-evalsha", "-eval"), "evalsha"),
+        (("~coatcheck:*", "&other", "+@all"), "coatcheck:feed"),
+        (("~other:*", "&coatcheck:*", "+@all"), "coatcheck:*"),
+    ],
+)
+def test_a_right_that_is_missing_is_named(rules: tuple[str, ...], named: str) -> None:
+    """K3.2: whatever command, key or channel it is that calls would have met."""
+    with Valkey() as server:
+        store = TaskStore(StoreSettings(redis_url=url_of_user(server, *rules)), Patience.DOOR)
+        with pytest.raises(StoreForbidden, match=named.replace("*", r"\*")):
+            store.probe()
+        store.close()
+
+
+def test_a_probe_does_every_command_of_every_script() -> None:
+    """K3.1: what it leaves out would be met by a call first."""
+    folder = files("tasks_store") / "lua"
+    used = {
+        name: set(re.findall(r"redis\.call\('([A-Z]+)'", (folder / f"{name}.lua").read_text(encoding="utf-8")))
+        for name in ("prelude", *script_names())
+    }
+    assert set().union(*used.values()) - {"TIME", "PUBLISH"} == used["probe"]
+
+
+@pytest.mark.parametrize("command", [("CONFIG", "SET", "maxmemory", "1"), ("REPLICAOF", "127.0.0.1", "1")])
+def test_a_server_that_takes_no_writes_fails_the_probe(command: tuple[str, ...]) -> None:
+    """K3.1."""
+    with Valkey() as server:
+        store = TaskStore(StoreSettings(redis_url=server.url), Patience.DOOR)
+        store.probe()
+        with server.client() as client:
+            assert client.keys() == []
+            client.execute_command(*command)
+        with pytest.raises(StoreRefused):
+            store.probe()
+        store.close()

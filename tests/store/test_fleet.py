@@ -20,6 +20,20 @@ def test_workers_are_counted_while_they_were_seen_lately(store: TaskStore, raw: 
     assert store.workers_alive() == 1
 
 
+def test_a_worker_that_takes_no_messages_lives_and_is_not_counted(store: TaskStore, raw: Redis) -> None:
+    """K3.2: its sweeper goes on all the same, and its silence is no outage of the store."""
+    store.beat("worker-1")
+    store.beat("worker-2", takes_messages=False)
+    assert store.workers_alive() == 1
+    store.beat("worker-1", takes_messages=False)
+    assert store.workers_alive() == 0
+    raw.zincrby(WORKERS, -6_000, "!worker-1")
+    assert store.beat("worker-2", takes_messages=False) is False
+    store.beat("worker-1")
+    assert store.workers_alive() == 1
+    assert raw.zcard(WORKERS) == 2
+
+
 def test_a_worker_unseen_for_an_hour_is_forgotten(store: TaskStore, raw: Redis) -> None:
     store.beat("worker-1")
     raw.zincrby(WORKERS, -3_700_000, "worker-1")

@@ -1,14 +1,17 @@
 """The store's part of the environment."""
 
+from pathlib import Path
+
 import pytest
 from environs import Env, EnvValidationError
 
 from tasks_store import StoreSettings
+from tests.support.tls import self_signed
 
 VARIABLES = {
     "REDIS_URL": "redis://example.test:6390/2",
     "COATCHECK_REDIS_TLS_VERIFY": "no",
-    "COATCHECK_REDIS_CA_FILE": "/etc/ca.pem",
+    "COATCHECK_REDIS_CA_FILE": "",
     "COATCHECK_LEASE_SECONDS": "3",
     "COATCHECK_SWEEP_SECONDS": "0.5",
     "COATCHECK_KEEP_SECONDS": "60",
@@ -37,13 +40,14 @@ def test_an_empty_environment_means_the_defaults() -> None:
     assert read() == StoreSettings()
 
 
-def test_each_variable_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in VARIABLES.items():
+def test_each_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    certificate, _ = self_signed(tmp_path)
+    for name, value in {**VARIABLES, "COATCHECK_REDIS_CA_FILE": str(certificate)}.items():
         monkeypatch.setenv(name, value)
     assert read() == StoreSettings(
         redis_url="redis://example.test:6390/2",
         redis_tls_verify=False,
-        redis_ca_file="/etc/ca.pem",
+        redis_ca_file=str(certificate),
         lease_ms=3_000,
         sweep_ms=500,
         keep_ms=60_000,
@@ -64,3 +68,15 @@ def test_all_faults_are_reported_together_by_variable(monkeypatch: pytest.Monkey
         "COATCHECK_KEEP_SECONDS",
         "COATCHECK_REDIS_TLS_VERIFY",
     }
+
+
+@pytest.mark.parametrize("content", [None, "", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
+def test_a_file_of_authorities_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: str | None) -> None:
+    """K3.6."""
+    file = tmp_path / "ca.pem"
+    if content is not None:
+        file.write_text(content)
+    monkeypatch.setenv("COATCHECK_REDIS_CA_FILE", str(file))
+    with pytest.raises(EnvValidationError) as faults:
+        read()
+    assert set(faults.value.error_messages) == {"COATCHECK_REDIS_CA_FILE"}

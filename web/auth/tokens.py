@@ -15,7 +15,7 @@ from typing import Any, Final
 from marshmallow import Schema, ValidationError, fields
 from marshmallow.validate import Length, Regexp
 
-from tasks_store import Owner
+from tasks_store import Owner, text_of
 from web.auth.caller import Caller
 from web.auth.challenge import Challenger
 from web.auth.settings import AuthSettings
@@ -55,15 +55,11 @@ class TokenBook:
         """Raises InvalidSettings for entries that cannot be read."""
         self._file = settings.tokens_file
         self._challenger = challenger
-        fixed = parse_entries("COATCHECK_TOKENS", settings.tokens)
-        self._fixed = fixed
-        self._seen: object = None
-        self._look_at = 0.0
-        entries = fixed
-        if self._file is not None:
-            self._seen, entries = _stamp(self._file), fixed + read_entries(self._file)
-            self._look_at = time.monotonic() + LOOK_S
-        self._take(entries)
+        self._fixed = parse_entries("COATCHECK_TOKENS", settings.tokens)
+        # Before the entries, so that a file that changes meanwhile is read again.
+        self._seen = None if self._file is None else _stamp(self._file)
+        self._take(entries_of(settings))
+        self._look_at = time.monotonic() + LOOK_S
 
     def caller_of(self, token: str) -> Caller:
         """Whom this token was made for.
@@ -111,19 +107,25 @@ class TokenBook:
         logger.info("tokens known: %s", len(entries))
 
 
+def entries_of(settings: AuthSettings) -> tuple[Entry, ...]:
+    """Return the entries of the variable and of the file. Raises InvalidSettings."""
+    fixed = parse_entries("COATCHECK_TOKENS", settings.tokens)
+    return fixed if settings.tokens_file is None else fixed + read_entries(settings.tokens_file)
+
+
 def read_entries(file: Path) -> tuple[Entry, ...]:
     """The entries of a file. Raises InvalidSettings."""
     try:
-        text = file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as fault:
-        raise InvalidSettings(f"COATCHECK_TOKENS_FILE cannot be read: {type(fault).__name__}") from fault
+        text = text_of(file)
+    except ValueError as fault:
+        raise InvalidSettings(f"COATCHECK_TOKENS_FILE {fault}") from fault
     return parse_entries("COATCHECK_TOKENS_FILE", text)
 
 
 def parse_entries(variable: str, text: str) -> tuple[Entry, ...]:
     """The entries of a text in TOML. Raises InvalidSettings, whose message holds no value of the text."""
     try:
-        document = tomllib.loads(text)
+        document = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as fault:
         raise InvalidSettings(f"{variable} is not TOML: {fault}") from fault
     if unknown := sorted(set(document) - {"token"}):

@@ -6,13 +6,15 @@ left out. What is wrong with one part keeps none from being tried but those that
 
 import argparse
 import logging
+import os
 import sys
 
 from environs import Env
 
+from tasks_store import unknown_variables
 from web.check.flower import FlowerSettings
 from web.check.mended import mended, untried
-from web.check.parts import PARTS, RUNNING, Deployment, Wrong, catalogue_of
+from web.check.parts import PARTS, RUNNING, Deployment, Doubtful, Wrong, catalogue_of
 from web.settings import read_what_can_be
 from workers.tool import Catalogue
 
@@ -29,6 +31,8 @@ def main() -> int:
         _say("ok", "settings", "can be read")
     for line in str(fault).splitlines() if fault else ():
         _say("wrong", "settings", line)
+    for line in unknown_variables(os.environ):
+        _say("warn", "settings", line)
     settings = mended(settings)
     try:
         catalogue = catalogue_of(settings)
@@ -56,6 +60,8 @@ def main() -> int:
 def _try(name: str, deployment: Deployment) -> int:
     try:
         _say("ok", name, PARTS[name](deployment))
+    except Doubtful as doubtful:
+        _tell("warn", name, doubtful)
     except Wrong as wrong:
         return _wrong(name, wrong)
     except Exception as fault:  # noqa: BLE001 - whatever a library raises, the other parts are tried all the same
@@ -64,9 +70,13 @@ def _try(name: str, deployment: Deployment) -> int:
 
 
 def _wrong(name: str, wrong: Wrong) -> int:
-    _say("wrong", name, str(wrong))
-    _say("", "", f"→ {wrong.mend}")
+    _tell("wrong", name, wrong)
     return 1
+
+
+def _tell(verdict: str, name: str, wrong: Wrong) -> None:
+    _say(verdict, name, str(wrong))
+    _say("", "", f"→ {wrong.mend}")
 
 
 def _say(verdict: str, name: str, message: str) -> None:

@@ -5,6 +5,8 @@ from typing import Self
 
 from environs import Env
 
+from workers.flower_settings import flower_faults
+
 
 @dataclass(frozen=True)
 class FlowerSettings:
@@ -13,10 +15,12 @@ class FlowerSettings:
     address: str = "127.0.0.1"
     is_guarded: bool = False
     """Flower asks who it is."""
+    faults: str = ""
+    """What would keep Flower from starting."""
 
     @classmethod
     def read(cls, env: Env) -> Self:
         """The settings as the environment has them."""
         basic = env.str("FLOWER_BASIC_AUTH", "")
         provider = env.str("FLOWER_AUTH", "") and env.str("FLOWER_AUTH_PROVIDER", "")
-        return cls(env.str("FLOWER_ADDRESS", cls.address), bool(basic or provider))
+        return cls(env.str("FLOWER_ADDRESS", cls.address), bool(basic or provider), flower_faults())

@@ -10,13 +10,16 @@ from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from tasks_store import Patience, StoreError, TaskStore
+from tasks_store import Patience, StoreError, StoreForbidden, StoreRefused, TaskStore
 from tasks_store.fitness import unfitness
-from web.auth.settings import LOOPBACK_HOSTS
+from web.auth.keys import Keys
+from web.auth.settings import LOOPBACK_HOSTS, AuthSettings
+from web.auth.tokens import entries_of
 from web.check.flower import FlowerSettings
+from web.errors import InvalidSettings, IssuerUnavailable
 from web.settings import Settings
 from workers.catalogue import load_catalogue
-from workers.errors import BrokerUnavailable, ResultsUnavailable, WorkersError
+from workers.errors import BrokerRefused, BrokerUnavailable, ResultsUnavailable, UnsafeResults, WorkersError
 from workers.exposed.cluster import Cluster
 from workers.signatures import Dispatcher
 from workers.tool import Catalogue
@@ -34,6 +37,10 @@ class Wrong(Exception):
     def __init__(self, what: str, mend: str) -> None:
         super().__init__(what)
         self.mend = mend
+
+
+class Doubtful(Wrong):
+    """A part works, and its operator should know something about it."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +74,16 @@ class Deployment:
 
 
 def store(deployment: Deployment) -> str:
-    """Redis answers, and would not lose what it is given."""
+    """Redis takes what a call writes, and would not lose it."""
     with _reaching_redis():
-        deployment.store.ping()
-    if faults := unfitness(deployment.settings.store):
-        raise Wrong(" ".join(faults), "mend the server, or accept the risk with COATCHECK_UNFIT_STORE=warn")
-    return "answers, and keeps what it is given"
+        deployment.store.probe()
+    found = unfitness(deployment.settings.store)
+    if found.faults:
+        mend = "mend the server, or accept the risk with COATCHECK_UNFIT_STORE=warn"
+        raise Wrong(" ".join(sorted(found.faults)), mend)
+    if found.doubts:
+        raise Doubtful(" ".join(sorted(found.doubts)), "docs/deploy.md says what a Redis has to do")
+    return "takes what it is given, and keeps it over a restart"
 
 
 def clock(deployment: Deployment) -> str:
@@ -87,14 +98,17 @@ def clock(deployment: Deployment) -> str:
 
 
 def broker(deployment: Deployment) -> str:
-    """Messages can be sent."""
+    """Messages can be sent and taken, and workers hear of what is revoked."""
     try:
-        deployment.dispatcher.check()
+        deployment.dispatcher.probe()
+        deployment.dispatcher.probe_control()
+    except BrokerRefused as fault:
+        raise Wrong(str(fault), "give its user the rights that docs/deploy.md lists") from fault
     except BrokerUnavailable as fault:
         raise _unreachable(
             fault, "CELERY_BROKER_URL must lead to a Redis or RabbitMQ that this process can reach"
         ) from fault
-    return "answers"
+    return "takes messages and gives them back"
 
 
 def results(deployment: Deployment) -> str:
@@ -113,8 +127,8 @@ def worker(deployment: Deployment) -> str:
     with _reaching_redis():
         alive = deployment.store.workers_alive()
     if not alive:
-        raise Wrong("no worker was seen lately", "start one: celery -A workers worker")
-    return f"{alive} alive"
+        raise Wrong("none that takes messages was seen lately", "start one: celery -A workers worker, or read its log")
+    return f"{alive} take messages"
 
 
 def exposed(deployment: Deployment) -> str:
@@ -133,7 +147,12 @@ def exposed(deployment: Deployment) -> str:
         ) from fault
     if not alive:
         raise Wrong("none of their workers answers", "start one, with remote control on, on the same broker")
-    return f"{len(works)} tasks, {alive} of their workers answer"
+    found = deployment.cluster.disagreements(works)
+    if faults := [why for why, is_certain in found if is_certain]:
+        raise Wrong("; ".join(faults), "correct what is exposed, or how their workers are started; then try again")
+    if found:
+        raise Doubtful("; ".join(why for why, _ in found), "compare the two addresses, as each process sees them")
+    return f"{len(works)} tasks, known to those of {alive} workers that listen, with their results where they are read"
 
 
 def public_address(deployment: Deployment) -> str:
@@ -157,9 +176,20 @@ def public_address(deployment: Deployment) -> str:
 
 def auth(deployment: Deployment) -> str:
     """Not everybody may call, unless only this machine can."""
-    mode = deployment.settings.auth.mode
-    if mode != "none":
-        return f"callers prove who they are ({mode})"
+    settings = deployment.settings.auth
+    mode = settings.mode
+    try:
+        if mode == "tokens":
+            return f"callers prove who they are by one of {_tokens(settings)}"
+        if mode == "oauth":
+            Keys(settings).get("none has this id")
+            return f"callers prove who they are by a token of {settings.issuer}, whose keys can be had"
+    except InvalidSettings as fault:
+        raise Wrong(str(fault), "correct the entries; `coatcheck token new` makes them") from fault
+    except IssuerUnavailable as fault:
+        raise Wrong(
+            f"{settings.issuer}: {fault}", "COATCHECK_OAUTH_ISSUER or COATCHECK_OAUTH_JWKS_URL must lead to its keys"
+        ) from fault
     if deployment.settings.auth.allow_anonymous:
         raise Wrong(
             "whoever can reach this server may call every tool and see all tasks",
@@ -168,8 +198,18 @@ def auth(deployment: Deployment) -> str:
     return "off, on a loopback address"
 
 
+def _tokens(settings: AuthSettings) -> str:
+    """Return how many tokens there are. Raises InvalidSettings when they cannot be read."""
+    count = len(entries_of(settings))
+    if not count:
+        raise InvalidSettings("there is not one token, so nobody can call")
+    return f"{count} token{'s' if count > 1 else ''}"
+
+
 def flower(deployment: Deployment) -> str:
-    """Flower is not open to everybody."""
+    """Flower would start, and not be open to everybody."""
+    if deployment.flower.faults:
+        raise Wrong(deployment.flower.faults, "correct these variables of Flower's")
     if deployment.flower.is_guarded:
         return "asks for a login"
     if deployment.flower.address in LOOPBACK_HOSTS:
@@ -184,6 +224,10 @@ def flower(deployment: Deployment) -> str:
 def _reaching_redis() -> Iterator[None]:
     try:
         yield
+    except StoreForbidden as fault:
+        raise Wrong(str(fault), "give the user of REDIS_URL the rights that docs/deploy.md lists") from fault
+    except StoreRefused as fault:
+        raise Wrong(f"takes no writes: {fault}", "it must not be full, nor a replica") from fault
     except StoreError as fault:
         raise _unreachable(
             fault, "REDIS_URL must lead to a Redis 6.2 or newer, or a Valkey, that this process can reach"
@@ -222,5 +266,7 @@ def catalogue_of(settings: Settings) -> Catalogue:
     """
     try:
         return load_catalogue(settings.workers)
+    except UnsafeResults as fault:
+        raise Wrong(str(fault), "name a Redis in COATCHECK_EXPOSE_RESULT_BACKEND") from fault
     except WorkersError as fault:
         raise Wrong(str(fault), "correct the tool, or what COATCHECK_TOOLS and COATCHECK_EXPOSE name") from fault

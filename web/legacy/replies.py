@@ -72,4 +72,10 @@ def unsupported(why: str) -> CallFailed:
 def _told(refusal: Refusal) -> Refusal:
     if refusal.code not in OLDER_CODES:
         return refusal
-    return replace(refusal, code=OLDER_CODES[refusal.code], data=None)
+    message = refusal.message
+    if refusal.code == MISSING_CAPABILITY:
+        # These clients declare nothing with a request, so to ask that of them leads nowhere.
+        data = refusal.data if isinstance(refusal.data, Mapping) else {}
+        kinds = ", ".join(data.get("requiredCapabilities") or ("elicitation",))
+        message = f"The tool asks what this host cannot show ({kinds}); call it from a host that shows such questions"
+    return replace(refusal, code=OLDER_CODES[refusal.code], message=message, data=None)

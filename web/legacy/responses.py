@@ -28,7 +28,8 @@ class Responses:
     def take(self, body: Mapping[str, object], call: Call) -> None:
         """The input is answered, as `tasks/update` would have done it.
 
-        Nothing changes for an error, for what does not fit, and for an input that is unknown, answered or another
+        An error says that the client cannot show what it was asked; the call that waits for it hears of that, and the
+        input stays open. Nothing changes for what does not fit, and for an input that is unknown, answered or another
         owner's: a response gets no answer that could say so.
 
         Raises:
@@ -39,12 +40,16 @@ class Responses:
         if body.get("jsonrpc") != "2.0":
             raise InvalidMessage('jsonrpc is "2.0"')
         found = input_of(body.get("id"))
-        if found is None or "result" not in body:
+        if found is None:
             return
         task_id, input_key = found
         try:
             task = self._connections().store.get(call.owner, task_id)
             self._scopes.check_task(call, task.tool)
+            if "result" not in body:
+                if input_key in task.input_requests:
+                    self._connections().store.note_unshown(task_id, input_key)
+                return
             answers = checked_answers(task.input_requests, {input_key: body["result"]})
             if answers:
                 self._jobs.answer(call.owner, task_id, answers)

@@ -5,6 +5,7 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Final
 
+import orjson
 from marshmallow import ValidationError, fields
 
 from tasks_store import NewTask, Task, Watch
@@ -30,6 +31,10 @@ from workers.tool import Catalogue, Mode
 
 LEAST_MS: Final = 1_000
 """A task lives so long at least: a shorter life ends before its client has looked once."""
+
+
+LESS: Final = "ask for less at once, or use a client that knows tasks"
+"""What to do where a call was too long to wait for."""
 
 
 def _check_life(ttl: object) -> None:
@@ -125,26 +130,50 @@ class OlderTools:
         limit_s = (self._settings.legacy_ms if asked.takes_events else self._settings.sync_ms) / 1000
         deadline = time.monotonic() + limit_s
         told: set[str] = set()
+        unshown: frozenset[str] = frozenset()
+
+        def look() -> Task:
+            nonlocal task, unshown
+            task = read()
+            if told & task.input_requests.keys():
+                unshown = self._calls.unshown(task.task_id)
+            return task
 
         def has_news(task: Task) -> bool:
-            return task.status.is_terminal or bool(task.input_requests.keys() - told)
+            open_ = task.input_requests.keys()
+            return task.status.is_terminal or bool(open_ - told) or bool(open_ & unshown)
 
         while True:
-            seen = yield from rising.over(until(has_news, task, read, watch, deadline - time.monotonic()))
+            seen = yield from rising.over(until(has_news, task, look, watch, deadline - time.monotonic()))
             if seen is None:
-                return self._given_up(asked, new, task, f"The tool did not finish within {limit_s:g} seconds")
+                limit = f"within {limit_s:g} seconds"
+                if told & task.input_requests.keys():
+                    why = f"asks a question that this host did not answer {limit}; perhaps it cannot show it"
+                    return self._unasked(asked, new, task, f"The tool {why} ({_kinds(task)})")
+                return self._given_up(asked, new, task, f"The tool did not finish {limit}")
             task = seen
             if task.status.is_terminal:
                 return call_result(asked.revision, self._calls.ended(task))
             for key, request in task.input_requests.items():
+                is_asked = asked.takes_events and can_be_asked(asked.revision, request)
+                if key in unshown or not is_asked:
+                    return self._unasked(
+                        asked, new, task, f"The tool asks a question that this host cannot show ({_kinds(task)})"
+                    )
                 if key in told:
                     continue
                 told.add(key)
-                if not asked.takes_events or not can_be_asked(asked.revision, request):
-                    return self._given_up(asked, new, task, "The tool asks what this client cannot be asked")
                 yield request_message(asked.revision, task.task_id, key, request)
 
-    def _given_up(self, asked: Asked, new: NewTask, task: Task, why: str) -> Result:
+    def _unasked(self, asked: Asked, new: NewTask, task: Task, why: str) -> Result:
+        """Return what the model is told when its host does not show what the tool asks."""
+        instead = (
+            "call it from a host that shows such questions, or have the operator offer task_status and task_answer"
+            " (COATCHECK_COMPANIONS), by which a model can answer"
+        )
+        return self._given_up(asked, new, task, why, instead)
+
+    def _given_up(self, asked: Asked, new: NewTask, task: Task, why: str, instead: str = LESS) -> Result:
         """What the model is told when nobody waits any more: how to follow the job, or that it was cancelled."""
         if self._following.can_follow:
             how = self._following.in_words(task.task_id)
@@ -152,7 +181,7 @@ class OlderTools:
             how = "It goes on; call again with the same idempotency key for its result."
         else:
             self._jobs.cancel(new.owner, task.task_id)
-            how = "It was cancelled; ask for less at once, or use a client that knows tasks."
+            how = f"It was cancelled; {instead}."
         return call_result(asked.revision, self._calls.tool_error(f"{why}. {how}"))
 
     def _check_support(self, revision: Revision, mode: Mode, *, is_task: bool) -> None:
@@ -169,6 +198,11 @@ class OlderTools:
     def _mode_of(self, name: str) -> Mode:
         tool = self._catalogue.get(name)
         return "inline" if tool is None else tool.mode
+
+
+def _kinds(task: Task) -> str:
+    """Return the methods of the open questions, by which a host says what it can show."""
+    return ", ".join(sorted({orjson.loads(request)["method"] for request in task.input_requests.values()}))
 
 
 def _told(asked: Asked, given: TodaysResult | Progress) -> Result | Wait:

@@ -22,6 +22,7 @@ from tasks_store import INTERNAL_ERROR, StoreSettings
 from workers.addresses import address_of
 from workers.celery_app import lead, tls
 from workers.errors import BrokerUnavailable, ProtocolError, ResultsUnavailable, WorkersError
+from workers.exposed.agreement import Worker, disagreements, unseen_result
 from workers.exposed.context import CANCELLED
 from workers.settings import WorkerSettings
 from workers.tool import Exposed
@@ -81,9 +82,6 @@ def their_app(settings: WorkerSettings, store: StoreSettings) -> Celery:
         result_backend_transport_options={"retry_policy": {"max_retries": 1}, **results.options},
         redis_socket_connect_timeout=CONNECT_SECONDS,
         redis_socket_timeout=CONNECT_SECONDS,
-        task_serializer="json",
-        accept_content=["json"],
-        result_accept_content=["json"],
         task_send_sent_event=True,
     )
     if broker.is_tls:
@@ -92,6 +90,8 @@ def their_app(settings: WorkerSettings, store: StoreSettings) -> Celery:
         app.conf.redis_backend_use_ssl = tls(store)
     if settings.expose_config:
         app.conf.update(json.loads(settings.expose_config))
+    # Last, because what is not JSON is never loaded, whatever their own settings accept.
+    app.conf.update(task_serializer="json", accept_content=["json"], result_accept_content=["json"])
     return app
 
 
@@ -179,6 +179,36 @@ class Cluster:
             active=frozenset(message_id for message_id, how in held if how == "active"),
             waiting=frozenset(message_id for message_id, how in held if how != "active"),
         )
+
+    def workers(self) -> list[Worker]:
+        """Return what those of their workers that answer in time say of themselves."""
+        with self._connected() as connection:
+            alive = len(self._app.control.ping(timeout=ANSWER_SECONDS, connection=connection) or ())
+            if not alive:
+                return []
+            inspect: Any = self._app.control.inspect(timeout=ANSWER_SECONDS, limit=alive, connection=connection)
+            queues, tasks, confs = (ask() or {} for ask in (inspect.active_queues, inspect.registered, inspect.conf))
+        return [
+            Worker(
+                name,
+                frozenset(queue["name"] for queue in queues.get(name) or ()),
+                frozenset(task.partition(" ")[0] for task in tasks.get(name, ())),
+                conf,
+            )
+            for name, conf in sorted(confs.items())
+        ]
+
+    def disagreements(self, works: Collection[Exposed]) -> list[tuple[str, bool]]:
+        """Return what would keep calls of these from their results; see `workers.exposed.agreement`."""
+        return list(disagreements(works, self.workers(), *self._results))
+
+    def unseen_result(self, work: Exposed) -> str:
+        """Return why the result of this task cannot be seen from here, though it was worked on; or nothing."""
+        return unseen_result(work, self.workers(), *self._results)
+
+    @property
+    def _results(self) -> tuple[str, object]:
+        return self._settings.expose_result_backend, self._app.conf.result_backend_transport_options
 
     def is_idle(self, workers: int) -> bool:
         """None of so many workers holds any message of anybody."""

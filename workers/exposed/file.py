@@ -19,6 +19,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from tasks_store import text_of
 from workers.errors import ToolDefinitionError, ToolFileError
 from workers.expose import Options, exposed_tool
 from workers.tool import Tool
@@ -42,8 +43,8 @@ def exposed_in(path: str) -> list[Tool]:
         ToolDefinitionError: one of the tools cannot be offered like this.
     """
     try:
-        document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as fault:
+        document = tomllib.loads(text_of(Path(path)))
+    except ValueError as fault:
         raise ToolFileError(path, str(fault)) from fault
     entries = document.pop("expose", [])
     if document or not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):

@@ -77,6 +77,18 @@ def lost(message: str) -> Ending:
     return Ending(Status.FAILED, message, error=TaskError(INTERNAL_ERROR, message))
 
 
+def unseen(tool: Tool, why: str, settings: WorkerSettings, what: str) -> Ending:
+    """Return the ending of work that was taken, and whose result cannot be seen from here."""
+
+    def tell() -> None:
+        raise ToolError(
+            "The Celery task was handed over, and no queue and no worker has it any more, so its work may well be done;"
+            f" but what became of it cannot be seen from here: {why}. Find out before calling it again."
+        )
+
+    return ending_of(tool, tell, settings, what)
+
+
 def _returned(state: State) -> Any:
     """What the Celery task returned.
 

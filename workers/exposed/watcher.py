@@ -14,7 +14,7 @@ import orjson
 from tasks_store import Look, Status, StoreUnavailable, TaskStore
 from workers.errors import BrokerUnavailable, ResultsUnavailable
 from workers.exposed.cluster import Census, Cluster, State, message_id_of
-from workers.exposed.states import RUNNING, ending_of_state, lost, told_of
+from workers.exposed.states import RUNNING, ending_of_state, lost, told_of, unseen
 from workers.lease import TIME_LIMIT
 from workers.logs import about
 from workers.measures import SETTLED, Measures
@@ -237,10 +237,17 @@ class Watcher:
         is_idle = watched.state.name != "RETRY" and probe.is_idle
         if silence_ms >= self._settings.expose_silence_ms or (is_idle and watched.note.was_idle):
             self._cluster.cancel(watched.message_id, terminate=watched.tool.terminate)
-            self._settle(watched.task_id, watched.tool.name, lost(f"{NOWHERE}: {watched.exposed.task}"))
+            self._settle(watched.task_id, watched.tool.name, self._given_up(watched))
         else:
             said = watched.note.said if probe.census.workers else "None of their workers answers"
             self._keep(replace(watched, note=replace(watched.note, said=said, was_idle=is_idle)))
+
+    def _given_up(self, watched: Watched) -> Ending:
+        """Return the ending of work that is nowhere: lost, unless its result is where nobody here can see it."""
+        if why := self._cluster.unseen_result(watched.exposed):
+            logger.error("the result of %s cannot be seen: %s", watched.exposed.task, why)
+            return unseen(watched.tool, why, self._settings, f"task {watched.task_id}")
+        return lost(f"{NOWHERE}: {watched.exposed.task}")
 
     def _keep(self, watched: Watched) -> None:
         told = told_of(watched.state)
@@ -259,9 +266,10 @@ class Watcher:
             task_id, ending.status, message=ending.message, result=ending.result, error=ending.error
         )
         if status is not None:
+            outcome = ending.outcome if status is ending.status else status.value
             with about(task_id=task_id, tool=tool):
-                logger.info("task %s %s", task_id, status)
-            self._measures.count(SETTLED, tool, status)
+                logger.info("task %s %s", task_id, outcome)
+            self._measures.count(SETTLED, tool, outcome)
 
     def _run(self) -> None:
         while not self._stopping.is_set():
