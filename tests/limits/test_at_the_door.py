@@ -83,6 +83,17 @@ def test_requests_of_one_owner_are_limited_and_of_another_are_not(opened: Opened
     assert bob.list().status == 200
 
 
+def test_a_subscription_counts_as_what_it_costs(opened: Opened) -> None:
+    """K1.6: a hundred tasks are a hundred requests."""
+    url = opened.door(COATCHECK_REQUESTS_PER_SECOND="60")
+    ann, bob = opened.client(url, "ann@acme"), opened.client(url, "bob@acme")
+    unknown = {"notifications": {"taskIds": [f"{number:033x}" for number in range(100)]}}
+    count, reply = until_limited(lambda: ann.request("subscriptions/listen", unknown))
+    assert count <= 2
+    assert limited(reply) == "Too many requests"
+    assert bob.request("subscriptions/listen", {"notifications": {"taskIds": []}}).status == 200
+
+
 def test_the_limit_holds_over_several_front_doors(opened: Opened) -> None:
     """As it does over the processes of one: they share a store."""
     urls = [opened.door(COATCHECK_REQUESTS_PER_SECOND="2") for _ in range(2)]
