@@ -1,5 +1,6 @@
 """What the front door needs to know of its surroundings."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Self
@@ -16,6 +17,9 @@ from workers.settings import WorkerSettings
 
 MIN_SECRET_LENGTH = 32
 """Characters; a shorter secret could be guessed from what it sealed."""
+
+URI = re.compile(r"[!#-;=?-\[\]_a-z~]*")
+"""The characters of an address, which challenges and metadata repeat. Source: RFC 3986, section 2."""
 
 COMPANIONS = ("list_tasks", "task_status", "task_answer")
 """The tools about tasks that can be had."""
@@ -190,6 +194,8 @@ def _reachable_only_if(is_allowed: bool) -> Callable[[str], None]:
 def _check_public_url(url: str) -> None:
     if url and not is_address(url):
         raise ValidationError("must be an http or https address, such as https://mcp.example.com")
+    if not URI.fullmatch(url):
+        raise ValidationError("holds a character that no address holds; write it as %XX, in a host name as xn--")
 
 
 def _check_secret(secret: str) -> None:

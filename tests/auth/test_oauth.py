@@ -2,6 +2,7 @@
 
 import base64
 import hmac
+import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -95,15 +96,61 @@ def test_a_token_for_this_server_is_accepted(by_oauth: CalledBy, provider: Provi
         {"org": None},
         {"org": ""},
         {"org": ["acme"]},
+        {"exp": math.nan},
+        {"exp": math.inf},
+        {"exp": -math.inf},
+        {"exp": 10**400},
+        {"exp": FAR_AHEAD * 1000},
+        {"exp": -1},
+        {"exp": [FAR_AHEAD]},
+        {"exp": {"at": FAR_AHEAD}},
+        {"nbf": math.nan},
+        {"nbf": -math.inf},
+        {"nbf": 10**400},
+        {"nbf": False},
+        {"iat": math.nan},
+        {"iat": FAR_AHEAD},
+        {"iat": "now"},
+        {"iat": -(10**400)},
+        {"sub": "\ud800"},
+        {"sub": math.nan},
+        {"sub": 10**400},
+        {"org": "\udfff"},
+        {"org": {"of": "acme"}},
+        {"scope": 7},
+        {"scope": True},
+        {"scope": {"tasks:write": True}},
+        {"scope": ["tasks:write", 7]},
+        {"scope": math.inf},
+        {"aud": math.nan},
+        {"aud": [[RESOURCE]]},
+        {"iss": ["https://other.example.test"]},
+        {"iss": math.nan},
     ],
-    ids=str,
+    ids=lambda claims: str(claims)[:40].encode("ascii", "backslashreplace").decode(),
 )
 def test_a_token_that_was_not_issued_for_this_is_refused(
     by_oauth: CalledBy, provider: Provider, claims: dict[str, Any]
 ) -> None:
-    """AUTH-3, C74, C100: another audience or issuer, out of its time, or of nobody."""
-    token = provider.sign(provider.claims(RESOURCE, **{"org": "acme", **claims}))
+    """AUTH-3, C74, C100, K2.4: another audience or issuer, out of its time, of nobody, or with odd values."""
+    token = provider.sign_json(provider.claims(RESOURCE, **{"org": "acme", **claims}))
     assert is_invalid(refusal(by_oauth, token))
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [b"", b"null", b"[]", b"7", b"NaN", b'"text"', b"\xff", b"{", b"[" * 3_000, b'{"exp":' + b"9" * 5_000 + b"}"],
+    ids=lambda payload: payload[:20].decode("ascii", "replace"),
+)
+def test_a_signed_token_that_holds_no_claims_is_refused(by_oauth: CalledBy, provider: Provider, payload: bytes) -> None:
+    """K2.4: whatever the issuer put its name to."""
+    assert is_invalid(refusal(by_oauth, provider.sign_bytes(payload)))
+
+
+@pytest.mark.parametrize("scope", ["tasks:write", ["tasks:write"], "", [], None, "  tasks:write "], ids=str)
+def test_scopes_are_a_text_or_a_list_of_texts(by_oauth: CalledBy, provider: Provider, scope: object) -> None:
+    """K2.4: or nothing."""
+    assert by_oauth(provider.token(RESOURCE, org="acme", scope=scope)).list().status == 200
 
 
 def test_a_token_without_a_signature_that_counts_is_refused(by_oauth: CalledBy, provider: Provider) -> None:
