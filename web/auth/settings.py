@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Final, Self
 from urllib.parse import urlsplit
@@ -133,6 +134,14 @@ def is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def is_loopback(address: object) -> bool:
+    """Tell whether only this machine can connect to an IP address, or from it."""
+    try:
+        return ip_address(str(address)).is_loopback
     except ValueError:
         return False
 
