@@ -85,6 +85,8 @@ def test_the_command_tries_the_same_parts(platform: Platform) -> None:
         ({"COATCHECK_PUBLIC_URL": "https://127.0.0.1:1"}, "public address"),
         ({"COATCHECK_ALLOW_ANONYMOUS": "true"}, "auth"),
         ({"FLOWER_BASIC_AUTH": "", "FLOWER_ADDRESS": "0.0.0.0"}, "flower"),
+        ({"FLOWER_BASIC_AUTH": ":"}, "flower"),
+        ({"FLOWER_BASIC_AUTH": "user:password,"}, "flower"),
         ({"COATCHECK_TOOLS": "tests.exposed.tools"}, "exposed"),
     ],
 )

@@ -170,6 +170,8 @@ def auth(deployment: Deployment) -> str:
 
 def flower(deployment: Deployment) -> str:
     """Flower is not open to everybody."""
+    if deployment.flower.fault:
+        raise Wrong(deployment.flower.fault, "set FLOWER_BASIC_AUTH=user:password, or leave it out on loopback")
     if deployment.flower.is_guarded:
         return "asks for a login"
     if deployment.flower.address in LOOPBACK_HOSTS:
