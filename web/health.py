@@ -14,7 +14,11 @@ AWAY = "away"
 
 
 def health(connections: Callable[[], Connections]) -> Blueprint:
-    """The routes that platforms look at. They say nothing of tasks, so everybody may look."""
+    """Return the routes that platforms look at.
+
+    They say nothing of tasks, so everybody may look, by whatever `Host`: platforms ask by the address of the process,
+    or by names of their own.
+    """
     blueprint = Blueprint("health", __name__)
 
     @blueprint.get("/healthz")
