@@ -53,7 +53,7 @@ keepalive = 75
 
 limit_request_line = 4094
 limit_request_fields = 64
-limit_request_field_size = 8190
+limit_request_field_size = settings.max_header_bytes
 
 soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
 files = FILES + settings.connections

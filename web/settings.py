@@ -56,6 +56,8 @@ class WebSettings:
     that the store keeps."""
     max_body_bytes: int = 1024 * 1024
     """`COATCHECK_MAX_BODY_BYTES`: the largest request."""
+    max_header_bytes: int = 16 * 1024
+    """`COATCHECK_MAX_HEADER_BYTES`: the largest header field with its name, such as a token; from 1024 to 65536."""
     body_ms: int = 20_000
     """`COATCHECK_BODY_SECONDS`: how long a request may take to arrive."""
     answer_ms: int = 30_000
@@ -101,6 +103,7 @@ class WebSettings:
             allowed_origins=_list(env, "COATCHECK_ALLOWED_ORIGINS"),
             secret_key=env.str("COATCHECK_SECRET_KEY", cls.secret_key, validate=_check_secret),
             max_body_bytes=env.int("COATCHECK_MAX_BODY_BYTES", cls.max_body_bytes, validate=_AT_LEAST_1),
+            max_header_bytes=env.int("COATCHECK_MAX_HEADER_BYTES", cls.max_header_bytes, validate=_HEADER_BYTES),
             body_ms=milliseconds(env, "COATCHECK_BODY_SECONDS", cls.body_ms, least=0.1),
             answer_ms=milliseconds(env, "COATCHECK_ANSWER_SECONDS", cls.answer_ms, least=0.1),
             sync_ms=milliseconds(env, "COATCHECK_SYNC_SECONDS", cls.sync_ms, least=0.1),
@@ -163,6 +166,7 @@ def read_what_can_be() -> tuple[Settings, InvalidSettings | None]:
 
 
 _AT_LEAST_1 = Range(min=1, error="must be at least 1")
+_HEADER_BYTES = Range(1_024, 65_536, error="must be from 1024 to 65536")
 
 
 def _list(env: Env, name: str) -> tuple[str, ...]:

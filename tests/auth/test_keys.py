@@ -105,7 +105,7 @@ def test_an_answer_that_drips_is_cut_at_the_deadline_and_the_next_fetch_goes_wel
 def test_known_keys_serve_while_others_are_fetched(provider: Provider) -> None:
     """K2.2: a fetch that does not end keeps nobody out whose key is known."""
     keys = keys_of(provider, **QUICK)
-    assert verdict(keys) == "known"
+    wait_until(lambda: verdict(keys) == "known", what="the keys")
     provider.dripping = "/keys"
     with ThreadPoolExecutor(1) as pool:
         unknown = pool.submit(lambda: wait_until(lambda: verdict(keys, "other") == "unavailable", what="a fetch"))

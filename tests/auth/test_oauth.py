@@ -12,8 +12,9 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
 
-from tests.auth.conftest import PUBLIC_URL, RESOURCE, CalledBy
+from tests.auth.conftest import PUBLIC_URL, RESOURCE, CalledBy, client, start_door
 from tests.auth.provider import Provider
+from tests.support.platform import Platform
 from tests.support.waiting import wait_until
 
 METADATA = f"{PUBLIC_URL}/.well-known/oauth-protected-resource/mcp"
@@ -147,6 +148,15 @@ def test_a_signed_token_that_holds_no_claims_is_refused(by_oauth: CalledBy, prov
     assert is_invalid(refusal(by_oauth, provider.sign_bytes(payload)))
 
 
+def test_a_long_token_is_accepted_and_a_longer_one_is_told_the_limit(by_oauth: CalledBy, provider: Provider) -> None:
+    """K2.11: issuers put groups and roles into tokens."""
+    assert by_oauth(provider.token(RESOURCE, org="acme", groups="g" * 9_000)).list().status == 200
+    reply = by_oauth(provider.token(RESOURCE, org="acme", groups="g" * 16_000)).list()
+    assert (reply.status, reply.error["code"]) == (431, -32600)
+    assert reply.headers["Content-Type"] == "application/json"
+    assert "COATCHECK_MAX_HEADER_BYTES" in reply.error["message"]
+
+
 @pytest.mark.parametrize("scope", ["tasks:write", ["tasks:write"], "", [], None, "  tasks:write "], ids=str)
 def test_scopes_are_a_text_or_a_list_of_texts(by_oauth: CalledBy, provider: Provider, scope: object) -> None:
     """K2.4: or nothing."""
@@ -230,6 +240,27 @@ def test_an_issuer_that_is_away_logs_nobody_out_and_is_not_the_callers_fault(
     finally:
         provider.is_away = False
     wait_until(lambda: by_oauth(unknown).list().status == 401, 5.0, "an issuer that answers")
+
+
+def test_a_front_door_outlives_an_issuer_that_drips(platform: Platform) -> None:
+    """K2.1, K2.2: its first requests are told to come back, the fetch is cut, and the next one goes well."""
+    with Provider() as issuer:
+        url = start_door(
+            platform,
+            COATCHECK_AUTH="oauth",
+            COATCHECK_OAUTH_ISSUER=issuer.issuer,
+            COATCHECK_OAUTH_COOLDOWN_SECONDS="0.2",
+            COATCHECK_FAILURES_PER_MINUTE="1",
+            COATCHECK_PUBLIC_URL=PUBLIC_URL,
+        )
+        issuer.dripping = "/keys"
+        with platform.webs[-1], ThreadPoolExecutor(5) as pool, client(url, issuer.token(RESOURCE)) as caller:
+            replies = list(pool.map(lambda _: caller.list(), range(5)))
+            assert {reply.status for reply in replies} == {503}
+            assert all(int(reply.headers["Retry-After"]) > 0 for reply in replies)
+            wait_until(lambda: issuer.cut, 20.0, "the end of the fetch")
+            issuer.dripping = ""
+            wait_until(lambda: caller.list().status == 200, 20.0, "the keys")
 
 
 @pytest.mark.parametrize("path", ["", "/mcp"])

@@ -80,6 +80,8 @@ def test_an_unknown_companion_is_named_beside_those_there_are(monkeypatch: pytes
         ("COATCHECK_COMPANIONS", "list_tasks,task_result"),
         ("COATCHECK_OPERATOR_SCOPE", "two scopes"),
         ("COATCHECK_OPERATOR_SCOPE", 'a"quote'),
+        ("COATCHECK_MAX_HEADER_BYTES", "1000"),
+        ("COATCHECK_MAX_HEADER_BYTES", "100000"),
         ("COATCHECK_SCOPES", 'tasks:read,a"quote'),
         ("COATCHECK_METHOD_SCOPES", "tools/call=aé"),
         ("COATCHECK_OAUTH_PRINCIPAL_CLAIM", ""),

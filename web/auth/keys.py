@@ -30,7 +30,7 @@ WAIT_S: Final = 3.0
 
 MOST_WAITING: Final = 8
 """Requests that wait for a fetch at a time. Any other is told at once to come back: senders of tokens with unknown keys
-must not take all threads of the process."""
+must not take up the connections of a process."""
 
 
 @dataclass(frozen=True, slots=True)
