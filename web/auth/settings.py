@@ -101,12 +101,12 @@ class AuthSettings:
             scope_claim=env.str("COATCHECK_OAUTH_SCOPE_CLAIM", cls.scope_claim, validate=_CLAIM),
             cooldown_ms=milliseconds(env, "COATCHECK_OAUTH_COOLDOWN_SECONDS", cls.cooldown_ms, least=0.1, most=3_600),
             asked_scopes=_words(env.list("COATCHECK_SCOPES", [], validate=_check_scopes)),
-            operator_scope=env.str("COATCHECK_OPERATOR_SCOPE", cls.operator_scope, validate=_SCOPE),
+            operator_scope=env.str("COATCHECK_OPERATOR_SCOPE", cls.operator_scope, validate=SCOPE),
             method_scopes={name: frozenset(scopes.split()) for name, scopes in of_methods.items()},
         )
 
 
-_SCOPE = Regexp(r"[!#-\[\]-~]+\Z", error="must be one scope, such as tasks:operate")
+SCOPE = Regexp(r"[!#-\[\]-~]+\Z", error="must be one scope, such as tasks:operate")
 """Source: RFC 6749, section 3.3. What else a scope held, the challenge that names it could not."""
 
 _CLAIM_NAME = r"[ !#-\[\]-~]"
@@ -121,7 +121,7 @@ _CLAIM_IF_ANY = Regexp(rf"{_CLAIM_NAME}*\Z", error=_NO_CLAIM)
 
 def _check_scopes(names: list[str]) -> None:
     for name in _words(names):
-        _SCOPE(name)
+        SCOPE(name)
 
 
 def _check_method_scopes(of_methods: Mapping[str, str]) -> None:
