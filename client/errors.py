@@ -69,7 +69,7 @@ class AnswerLost(ServerError):
                 "The call may have started. Call again with the same arguments and the idempotency key "
                 f"{idempotency_key}: a server that honours it finds the work that has begun; another starts it anew."
             )
-        super().__init__(f"The connection to {server} broke before the answer came ({why}). {again}")
+        super().__init__(f"No answer came from {server} ({why}). {again}")
 
 
 class Busy(ServerError):
@@ -113,6 +113,14 @@ class NotAnEndpoint(ServerError):
     def __init__(self, server: str, status: int) -> None:
         hint = "" if server.rstrip("/").endswith("/mcp") else f" Is it {server.rstrip('/')}/mcp?"
         super().__init__(f"There is no MCP endpoint at {server} (HTTP {status}).{hint}")
+
+
+class RequestRejected(ServerError):
+    """The server, or something before it, took the request for none that it serves."""
+
+    def __init__(self, server: str, status: int, why: str) -> None:
+        self.status = status
+        super().__init__(f"{server} rejected the request (HTTP {status}): {why}.")
 
 
 class Misunderstood(ServerError):

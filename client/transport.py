@@ -1,9 +1,11 @@
 """The HTTP client under the official SDK: the token, the timeouts, and what a status says before there is JSON-RPC."""
 
 import ipaddress
+import json
 import re
 import ssl
 from collections.abc import AsyncGenerator, Mapping
+from http.client import responses
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -16,6 +18,7 @@ from client.errors import (
     Forbidden,
     InvalidSettings,
     NotAnEndpoint,
+    RequestRejected,
     ServerError,
     TlsFailed,
     TokenInTheClear,
@@ -36,6 +39,27 @@ QUICK_READ_S = 30.0
 
 LEAST_SECRET: Final = 8
 """Characters of a token that is looked for in a server's words; a shorter one stands in many of them by chance."""
+
+JSON: Final = "application/json"
+
+TAKEN: Final = frozenset({JSON, "text/event-stream"})
+"""The content types of answers."""
+
+HANDED_ON: Final = frozenset({400, 404, 500, 501})
+"""Error statuses whose JSON-RPC error is the answer to a request; any other one is about the HTTP request."""
+
+MEANINGS: Final[Mapping[int, str]] = {
+    403: "it is forbidden for this address or network; ask whoever runs the server or the proxy before it",
+    407: "a proxy on the way asks for a login; put it into the address of the proxy",
+    413: "it is too large for the server or the proxy before it; send less",
+    414: "the address is too long",
+    421: "the server is not responsible for this host name; check the address",
+    431: "its headers are too large, most likely the token; ask for a shorter token, or for a higher limit there",
+}
+"""What a status says that comes without words of its own."""
+
+MOST_WORDS: Final = 500
+"""Characters of a server's own words that are repeated."""
 
 _SCOPE = re.compile(r'scope="([^"]*)"')
 
@@ -107,7 +131,7 @@ class EndpointClient(httpx2.AsyncClient):
         read_s = READ_S.get(request.headers.get("mcp-method", ""), QUICK_READ_S)
         request.extensions["timeout"] = httpx2.Timeout(CONNECT_S, read=read_s).as_dict()
         response = await super().send(request, **options)
-        if (fault := self._fault_of(response)) is not None:
+        if (fault := self._fault_of(response) or await self._rejection_of(response)) is not None:
             await response.aclose()
             raise fault
         return response
@@ -127,7 +151,6 @@ class EndpointClient(httpx2.AsyncClient):
 
     def _fault_of(self, response: httpx2.Response) -> ServerError | None:
         server, status, headers = self._server, response.status_code, response.headers
-        content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
         if status in (429, 503):
             return Busy(server, status, retry_after_s(headers.get("retry-after")))
         if status == 401:
@@ -137,9 +160,47 @@ class EndpointClient(httpx2.AsyncClient):
             return Forbidden(server, self.hidden(scopes[1]) if scopes else "")
         if status in (502, 504):
             return AnswerLost(server, f"HTTP {status}")  # a gateway's: what is behind it may have been reached
-        if status == 202 or response.is_redirect or content_type in ("application/json", "text/event-stream"):
+        if status < 300 and status != 202 and (status != 200 or _content_type(response) not in TAKEN):
+            return NotAnEndpoint(server, status)
+        if response.is_redirect:
+            place = self.hidden(_printable(headers["location"]))
+            return RequestRejected(server, status, f"it is at {place} now; use that address if you trust it")
+        return None
+
+    async def _rejection_of(self, response: httpx2.Response) -> ServerError | None:
+        """What an error status means, in the server's words if there are any; None for the answer to a request."""
+        server, status = self._server, response.status_code
+        if status < 300:
             return None
-        return AnswerLost(server, f"HTTP {status}") if status >= 500 else NotAnEndpoint(server, status)
+        words = await _words_of(response)
+        if words is not None and status in HANDED_ON:
+            return None
+        if words is None and status in (404, 405, 410):
+            return NotAnEndpoint(server, status)
+        if status == 408 or status >= 500:
+            return AnswerLost(server, f"HTTP {status}")
+        why = self.hidden(words or "") or MEANINGS.get(status) or responses.get(status) or "it gives no reason"
+        return RequestRejected(server, status, why)
+
+
+async def _words_of(response: httpx2.Response) -> str | None:
+    """The message of a JSON-RPC error; None when the response is something else."""
+    if _content_type(response) != JSON:
+        return None
+    try:
+        message = json.loads(await response.aread())["error"]["message"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return _printable(message).rstrip(".") if isinstance(message, str) else None
+
+
+def _printable(text: str) -> str:
+    return "".join(one if one.isprintable() else " " for one in text)[:MOST_WORDS]
+
+
+def _content_type(response: httpx2.Response) -> str:
+    value: str = response.headers.get("content-type", "")
+    return value.partition(";")[0].strip().lower()
 
 
 def _tls_fault(fault: BaseException | None) -> ssl.SSLError | None:

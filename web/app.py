@@ -85,7 +85,7 @@ def create_app(settings: Settings) -> Flask:
     doorkeeper = Doorkeeper(settings.web)
     app.serve(PATHS, endpoint(dispatch, others, doorkeeper, admission.caller_of, bodies, in_flight))
     app.register_blueprint(health(connections))
-    app.register_blueprint(metrics(settings, catalogue, connections))
+    app.register_blueprint(metrics(settings, catalogue, connections, doorkeeper))
     if (metadata := admission.metadata()) is not None:
         app.register_blueprint(metadata)
     app.register_error_handler(HTTPException, _plain)

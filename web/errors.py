@@ -32,6 +32,9 @@ UNAUTHENTICATED: Final = 401
 NOT_ALLOWED: Final = 403
 LIMIT_REACHED: Final = 429
 
+AWAY_S: Final = 2
+"""After how many seconds a client may try again when the store, the broker or the issuer is away."""
+
 
 class WebError(Exception):
     """The root of every error that this folder raises on purpose. Its message is for the client."""
@@ -111,6 +114,10 @@ class InsufficientScope(WebError):
 class IssuerUnavailable(WebError):
     """Whether a token is good cannot be known, because its issuer does not tell its keys."""
 
+    def __init__(self, why: str, retry_after_s: float = AWAY_S) -> None:
+        super().__init__(why)
+        self.headers = _retry_after(retry_after_s)
+
 
 class LimitReached(WebError):
     """Somebody asked for more than they may have at a time."""
@@ -119,7 +126,7 @@ class LimitReached(WebError):
         super().__init__(what)
         self.limit = limit
         """Which limit: what the metric calls it."""
-        self.headers = {"Retry-After": str(max(1, math.ceil(retry_after_s)))}
+        self.headers = _retry_after(retry_after_s)
 
 
 class MethodNotAllowed(WebError):
@@ -173,9 +180,6 @@ class Row(NamedTuple):
     retry_after_s: int | None = None
 
 
-AWAY_S: Final = 2
-"""After how many seconds a client may try again when the store or the broker is away."""
-
 TABLE: Final[Mapping[type[Exception], Row]] = {
     MalformedJson: Row(PARSE_ERROR, 400),
     InvalidMessage: Row(INVALID_REQUEST, 400),
@@ -196,7 +200,7 @@ TABLE: Final[Mapping[type[Exception], Row]] = {
     BodyTooLarge: Row(INVALID_REQUEST, 413),
     UnsupportedMediaType: Row(INVALID_REQUEST, 415),
     LimitReached: Row(LIMIT_REACHED, 429),
-    IssuerUnavailable: Row(INTERNAL_ERROR, 503, "The issuer of tokens does not answer", AWAY_S),
+    IssuerUnavailable: Row(INTERNAL_ERROR, 503, "The issuer of tokens does not answer"),
     TooManyWaiting: Row(INTERNAL_ERROR, 503, retry_after_s=AWAY_S),
     TooManyStreams: Row(INTERNAL_ERROR, 503, retry_after_s=AWAY_S),
     StoreUnavailable: Row(INTERNAL_ERROR, 503, "The task store does not answer", AWAY_S),
@@ -239,6 +243,10 @@ def refusal_of(fault: Exception) -> Refusal | None:
     if isinstance(fault, WebError):
         data, headers = fault.data, {**headers, **fault.headers}
     return Refusal(row.code, row.words or str(fault), row.status, data, headers)
+
+
+def _retry_after(seconds: float) -> Mapping[str, str]:
+    return {"Retry-After": str(max(1, math.ceil(seconds)))}
 
 
 def _path(capability: Mapping[str, object]) -> str:

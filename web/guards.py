@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -34,15 +35,21 @@ class Doorkeeper:
             self._origins.add(f"{public.scheme}://{public.netloc}".lower())
         self._preflighted = frozenset(settings.allowed_origins)
 
-    def check(self, request: Request) -> None:
-        """The request was sent to this server, and not by a web page that has no business with it.
+    def check(self, request: Request, *, takes_addresses: bool = False) -> None:
+        """Check that the request was sent to this server, and not by a web page that has no business with it.
+
+        With `takes_addresses`, an IP address for a host will do: no name that leads a browser here is one.
 
         Raises:
             Forbidden: a rebound name or a foreign page.
         """
         host = request.environ.get("HTTP_HOST", "").strip().lower()
-        if host not in self._hosts and _name_of(host) not in self._hosts:
-            raise Forbidden("This server does not answer to that Host; COATCHECK_PUBLIC_URL names the one it has")
+        name = _name_of(host)
+        if host not in self._hosts and name not in self._hosts and not (takes_addresses and _is_ip_address(name)):
+            raise Forbidden(
+                "This server does not answer to that Host; COATCHECK_PUBLIC_URL and COATCHECK_ALLOWED_HOSTS name those"
+                " that it answers to"
+            )
         origin = request.environ.get("HTTP_ORIGIN")
         if origin is not None and not self._knows(origin.strip().lower()):
             raise Forbidden("Web pages of that Origin may not call this server; COATCHECK_ALLOWED_ORIGINS lists those")
@@ -90,6 +97,14 @@ def acceptable(accept: str) -> Acceptable:
 @lru_cache(maxsize=256)
 def _media_type(content_type: str) -> str:
     return parse_options_header(content_type)[0].lower()
+
+
+def _is_ip_address(name: str | None) -> bool:
+    try:
+        ip_address(name or "")
+    except ValueError:
+        return False
+    return True
 
 
 def _name_of(host: str) -> str | None:

@@ -8,6 +8,7 @@ monkey.patch_all()
 
 import gc
 import resource
+import socket
 import sys
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +18,7 @@ from gunicorn.errors import HaltServer
 from gunicorn.glogging import Logger
 
 from web import loop_monitor
-from web.auth.settings import LOOPBACK_HOSTS
+from web.auth.settings import is_loopback
 from web.errors import InvalidSettings
 from web.json_log import JsonLog
 from web.settings import read_settings
@@ -31,6 +32,9 @@ try:
 except InvalidSettings as fault:
     sys.exit(f"coatcheck cannot start:\n{fault}")
 settings = all_settings.web
+
+CANNOT_START = 4
+"""gunicorn's own exit code for an application that cannot be loaded: its master gives up instead of trying for ever."""
 
 bind = [f"[{settings.host}]:{settings.port}" if ":" in settings.host else f"{settings.host}:{settings.port}"]
 
@@ -49,7 +53,7 @@ keepalive = 75
 
 limit_request_line = 4094
 limit_request_fields = 64
-limit_request_field_size = 8190
+limit_request_field_size = settings.max_header_bytes
 
 soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
 files = FILES + settings.connections
@@ -85,11 +89,26 @@ def on_starting(server: Any) -> None:
     """
     if server.cfg.worker_class is not worker_class:
         sys.exit("coatcheck cannot start:\n--worker-class is chosen in web/gunicorn.conf.py; leave it out")
+
+
+def post_fork(_server: Any, worker: Any) -> None:
+    """Refuse to serve everybody where others than this machine can connect.
+
+    The sockets are looked at, not the options: they can be inherited, from systemd or by `--bind fd://3`, or made by
+    each process, with `--reuse-port`. A unix socket is for this machine, as a loopback address is.
+    """
     if all_settings.auth.is_closed_to_strangers:
         return
-    for address in server.cfg.address:
-        if isinstance(address, tuple) and address[0] not in LOOPBACK_HOSTS:
-            sys.exit(f"coatcheck cannot start:\n--bind {address[0]}: COATCHECK_AUTH=none lets everybody in")
+    for listener in worker.sockets:
+        address = listener.sock.getsockname()
+        if listener.sock.family != socket.AF_UNIX and not is_loopback(address[0]):
+            print(  # noqa: T201 - for the person who started it
+                f"coatcheck cannot start:\n--bind, or an inherited socket: {address[0]} is not a loopback address,"
+                " and COATCHECK_AUTH=none lets everybody in; set COATCHECK_ALLOW_ANONYMOUS=true if something else"
+                " guards the door",
+                file=sys.stderr,
+            )
+            sys.exit(CANNOT_START)
 
 
 def post_worker_init(worker: Any) -> None:

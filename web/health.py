@@ -64,7 +64,11 @@ class Trial:
 
 
 def health(connections: Callable[[], Connections]) -> Blueprint:
-    """Return the routes that platforms look at. They say nothing of tasks, so everybody may look."""
+    """Return the routes that platforms look at.
+
+    They say nothing of tasks, so everybody may look, by whatever `Host`: platforms ask by the address of the process,
+    or by names of their own.
+    """
     blueprint = Blueprint("health", __name__)
     trial = Trial(connections)
 

@@ -17,8 +17,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from tasks_store import StoreError, TaskStore
-from web.auth.settings import LOOPBACK_HOSTS
+from web.auth.settings import LOOPBACK_HOSTS, is_loopback
 from web.connections import Connections, ConnectionsOfProcess
+from web.errors import Forbidden
+from web.guards import Doorkeeper
 from web.loop_monitor import BLOCKED
 from web.settings import Settings
 from workers.errors import BrokerUnavailable
@@ -126,8 +128,10 @@ class Measured:
         return self._app(environ, counted)
 
 
-def metrics(settings: Settings, catalogue: Catalogue, connections: Callable[[], Connections]) -> Blueprint:
-    """The route, for whoever has the token; without a token, for a server that only this machine can reach."""
+def metrics(
+    settings: Settings, catalogue: Catalogue, connections: Callable[[], Connections], doorkeeper: Doorkeeper
+) -> Blueprint:
+    """Return the route, for holders of the token; without a token, for programs on this machine."""
     blueprint = Blueprint("metrics", __name__)
     token = settings.web.metrics_token
 
@@ -137,8 +141,12 @@ def metrics(settings: Settings, catalogue: Catalogue, connections: Callable[[], 
             given = request.headers.get("Authorization", "")
             if not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
                 abort(401)
-        elif settings.web.host not in LOOPBACK_HOSTS:
-            abort(404)
+        elif settings.web.host not in LOOPBACK_HOSTS or not is_loopback(request.remote_addr):
+            abort(404)  # an option can have opened another address, and a unix socket does not say who asks
+        try:
+            doorkeeper.check(request, takes_addresses=bool(token))
+        except Forbidden as fault:
+            return Response(f"{fault}\n", 403, mimetype="text/plain")
         registry = CollectorRegistry(auto_describe=False)
         registry.register(Deployment(connections(), _queues(settings, catalogue)))
         try:

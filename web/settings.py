@@ -1,5 +1,6 @@
 """What the front door needs to know of its surroundings."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Self
@@ -16,6 +17,9 @@ from workers.settings import WorkerSettings
 
 MIN_SECRET_LENGTH = 32
 """Characters; a shorter secret could be guessed from what it sealed."""
+
+URI = re.compile(r"[!#-;=?-\[\]_a-z~]*")
+"""The characters of an address, which challenges and metadata repeat. Source: RFC 3986, section 2."""
 
 COMPANIONS = ("list_tasks", "task_status", "task_answer")
 """The tools about tasks that can be had."""
@@ -52,6 +56,8 @@ class WebSettings:
     that the store keeps."""
     max_body_bytes: int = 1024 * 1024
     """`COATCHECK_MAX_BODY_BYTES`: the largest request."""
+    max_header_bytes: int = 16 * 1024
+    """`COATCHECK_MAX_HEADER_BYTES`: the largest header field with its name, such as a token; from 1024 to 65536."""
     body_ms: int = 20_000
     """`COATCHECK_BODY_SECONDS`: how long a request may take to arrive."""
     answer_ms: int = 30_000
@@ -100,6 +106,7 @@ class WebSettings:
             allowed_origins=_list(env, "COATCHECK_ALLOWED_ORIGINS"),
             secret_key=env.str("COATCHECK_SECRET_KEY", cls.secret_key, validate=_check_secret),
             max_body_bytes=env.int("COATCHECK_MAX_BODY_BYTES", cls.max_body_bytes, validate=_AT_LEAST_1),
+            max_header_bytes=env.int("COATCHECK_MAX_HEADER_BYTES", cls.max_header_bytes, validate=_HEADER_BYTES),
             body_ms=milliseconds(env, "COATCHECK_BODY_SECONDS", cls.body_ms, least=0.1),
             answer_ms=milliseconds(env, "COATCHECK_ANSWER_SECONDS", cls.answer_ms, least=0.1),
             sync_ms=milliseconds(env, "COATCHECK_SYNC_SECONDS", cls.sync_ms, least=0.1),
@@ -163,6 +170,7 @@ def read_what_can_be() -> tuple[Settings, InvalidSettings | None]:
 
 
 _AT_LEAST_1 = Range(min=1, error="must be at least 1")
+_HEADER_BYTES = Range(1_024, 65_536, error="must be from 1024 to 65536")
 
 
 def _list(env: Env, name: str) -> tuple[str, ...]:
@@ -194,6 +202,8 @@ def _reachable_only_if(is_allowed: bool) -> Callable[[str], None]:
 def _check_public_url(url: str) -> None:
     if url and not is_address(url):
         raise ValidationError("must be an http or https address, such as https://mcp.example.com")
+    if not URI.fullmatch(url):
+        raise ValidationError("holds a character that no address holds; write it as %XX, in a host name as xn--")
 
 
 def _check_secret(secret: str) -> None:

@@ -2,12 +2,17 @@
 
 import socket
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Any, Final
 
 import gevent
 from gevent.socket import wait_read
 from gunicorn.http.body import ChunkedReader, LengthReader
+from gunicorn.http.errors import LimitRequestHeaders
 from gunicorn.workers.ggevent import GeventWorker
+
+from web.errors import INVALID_REQUEST, Refusal
+from web.wire import error_message
 
 LINGER_S: Final = 2.0
 """How long a connection is read on after an answer to a request that was not read whole: closing it at once would
@@ -15,6 +20,11 @@ reset it, and the client would lose the answer. Source: RFC 9112, section 9.6.""
 
 TRAILER_BYTES: Final = 8192
 """The largest trailer section of a chunked body."""
+
+
+HEADERS_TOO_LARGE: Final = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Type: application/json\r\n"
+)
 
 
 class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no types
@@ -77,8 +87,24 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
         """Answer what is not a request."""
-        super().handle_error(req, client, addr, exc)
+        if isinstance(exc, LimitRequestHeaders):
+            self._refuse_header(client)
+        else:
+            super().handle_error(req, client, addr, exc)
         _linger(client)
+
+    def _refuse_header(self, client: Any) -> None:
+        """Say which limit a header exceeds, as the endpoint would: a client takes a page for another server's."""
+        self.log.warning("A request was refused: its headers exceed COATCHECK_MAX_HEADER_BYTES")
+        why = (
+            f"A header field, such as the token, has more than {self.cfg.limit_request_field_size} bytes, or there are"
+            f" more than {self.cfg.limit_request_fields} fields; COATCHECK_MAX_HEADER_BYTES is the limit of a field"
+        )
+        body = error_message(None, Refusal(INVALID_REQUEST, why, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE))
+        head = HEADERS_TOO_LARGE + f"Content-Length: {len(body)}\r\n\r\n".encode()
+        client.settimeout(self.answer_s)
+        with suppress(OSError):
+            client.sendall(head + body)
 
 
 def _is_read(req: Any) -> bool:

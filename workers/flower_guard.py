@@ -8,16 +8,21 @@ What it takes is asked of Flower's own options, once they are read, so it does n
 import ipaddress
 import os
 import sys
+from collections.abc import Iterable
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
 from tornado.options import options as tornado_options
+from tornado.web import RequestHandler
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "ip6-localhost"})
 
 OPEN_API: Final = "FLOWER_UNAUTHENTICATED_API"
 """Flower's own word on it, which it reads from the environment alone: whether its API asks for no login."""
+
+NOT_FRAMED: Final = {"Content-Security-Policy": "frame-ancestors 'none'", "X-Frame-Options": "DENY"}
+"""Headers that keep pages out of frames of other sites, whose visitors would press their buttons unknowingly."""
 
 FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP")
 """Headers by which a proxy tells that it stands in between."""
@@ -26,7 +31,7 @@ FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-
 def guard_flower(*, may_be_open: bool) -> None:
     """Flower is protected, or reached from this machine alone, or allowed to be open; or this process is not Flower.
 
-    Where it is for this machine and asks for no login, its own pages may stop what they show.
+    Its pages are shown in no frame. Where it is for this machine and asks for no login, they may stop what they show.
 
     Raises:
         SystemExit: none of that.
@@ -34,6 +39,9 @@ def guard_flower(*, may_be_open: bool) -> None:
     context = click.get_current_context(silent=True)
     if context is None or context.info_name != "flower":
         return
+    _keep_out_of_frames()
+    if fault := login_fault(tornado_options.basic_auth or ()):
+        sys.exit(f"coatcheck cannot start Flower:\n{fault}")
     if is_for_this_machine(tornado_options) and OPEN_API not in os.environ:
         _let_pages_act()
     if not may_be_open and is_open_to_strangers(tornado_options):
@@ -44,11 +52,23 @@ def guard_flower(*, may_be_open: bool) -> None:
         )
 
 
+def login_fault(logins: Iterable[str]) -> str:
+    """Return what is wrong with `FLOWER_BASIC_AUTH`, if anything is, without a word of it.
+
+    Flower takes what it was given for a login, an empty one too: whoever guesses nothing is in.
+    """
+    for login in logins:
+        user, _, password = login.partition(":")
+        if not user.strip() or not password.strip():
+            return "FLOWER_BASIC_AUTH holds a login without user or password; write user:password for each, with commas"
+    return ""
+
+
 def is_open_to_strangers(options: Any) -> bool:
     """Anybody who can reach Flower with these options may use it, and not only this machine can."""
     if options.unix_socket or _is_loopback(options.address):
         return False
-    is_guarded = any(options.basic_auth or ()) or bool(options.auth and options.auth_provider)
+    is_guarded = bool(options.basic_auth) or bool(options.auth and options.auth_provider)
     return not is_guarded
 
 
@@ -69,6 +89,25 @@ def is_from_our_page(request: Any) -> bool:
     if origin is not None and urlsplit(origin).netloc != request.host:
         return False
     return site == "same-origin" if site is not None else origin is not None
+
+
+def _keep_out_of_frames() -> None:
+    """Every response of Flower says so: its pages', its errors' and its files'."""
+    from flower.views import BaseHandler  # noqa: PLC0415 - no worker needs it
+
+    for handlers in (RequestHandler, BaseHandler):
+        _say_always(handlers)
+
+
+def _say_always(handlers: type[RequestHandler]) -> None:
+    begin: Any = handlers.set_default_headers
+
+    def set_default_headers(handler: Any) -> None:
+        begin(handler)
+        for name, value in NOT_FRAMED.items():
+            handler.set_header(name, value)
+
+    handlers.set_default_headers = set_default_headers  # type: ignore[assignment]
 
 
 def _let_pages_act() -> None:

@@ -12,12 +12,15 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from joserfc import jwt
+from joserfc import jws, jwt
 from joserfc.jwk import ECKey, RSAKey
 
 from tests.support.ports import free_port
 
 Key = RSAKey | ECKey
+
+DRIP_S = 0.05
+"""The pause between two octets of an answer that never ends."""
 
 
 class Provider:
@@ -34,7 +37,16 @@ class Provider:
         self.subject = "ann"
         self.is_away = False
         """Connections are closed without an answer."""
-        self._server: ThreadingHTTPServer | None = None
+        self.answers = threading.Event()
+        """Set unless answers are held back."""
+        self.answers.set()
+        self.replaced: dict[str, bytes] = {}
+        """What stands at a path instead of the document."""
+        self.dripping = ""
+        """The path whose answer comes one octet at a time, and never to its end."""
+        self.cut = 0
+        """How many such answers their readers have cut."""
+        self._server: _Server | None = None
         self._thread: threading.Thread | None = None
         self.rotate()
 
@@ -61,10 +73,20 @@ class Provider:
 
     def sign(self, claims: dict[str, Any], **header: Any) -> str:
         """A token with exactly these claims."""
-        key = self.keys[-1]
-        algorithm = "RS256" if isinstance(key, RSAKey) else "ES256"
-        named = {"alg": algorithm, "kid": f"key-{len(self.keys) - 1}", **header}
-        return jwt.encode({k: v for k, v in named.items() if v is not None}, claims, key, algorithms=[named["alg"]])
+        return jwt.encode(self._header(header), claims, self.keys[-1], algorithms=["RS256", "ES256"])
+
+    def sign_json(self, claims: dict[str, Any]) -> str:
+        """The same with values that no library would sign."""
+        return self.sign_bytes(json.dumps(claims).encode())
+
+    def sign_bytes(self, payload: bytes) -> str:
+        """A token whose payload is exactly this."""
+        return jws.serialize_compact(self._header({}), payload, self.keys[-1])
+
+    def _header(self, changed: dict[str, Any]) -> dict[str, Any]:
+        algorithm = "RS256" if isinstance(self.keys[-1], RSAKey) else "ES256"
+        header = {"alg": algorithm, "kid": f"key-{len(self.keys) - 1}", **changed}
+        return {name: value for name, value in header.items() if value is not None}
 
     def start(self) -> Self:
         """The provider answers."""
@@ -75,7 +97,10 @@ class Provider:
 
     def stop(self) -> None:
         """The provider cannot be reached."""
+        self.dripping = ""
+        self.answers.set()
         if self._server is not None and self._thread is not None:
+            self._server.ended.set()
             self._server.shutdown()
             self._server.server_close()
             self._thread.join()
@@ -128,6 +153,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], provider: Provider) -> None:
         super().__init__(address, _Handler)
         self.provider = provider
+        self.ended = threading.Event()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -141,6 +167,13 @@ class _Handler(BaseHTTPRequestHandler):
         provider = self.server.provider
         parts = urlsplit(self.path)
         provider.seen[parts.path] += 1
+        provider.answers.wait()
+        if provider.dripping == parts.path:
+            self._drip(provider)
+            return
+        if (replaced := provider.replaced.get(parts.path)) is not None:
+            self._send(200, replaced)
+            return
         match parts.path:
             case "/.well-known/openid-configuration":
                 self._answer(200, provider.metadata())
@@ -167,8 +200,20 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
         """The tests say what happened."""
 
+    def _drip(self, provider: Provider) -> None:
+        """Each octet is in time; the whole never is."""
+        self.close_connection = True
+        try:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+            while provider.dripping and not self.server.ended.wait(DRIP_S):
+                self.wfile.write(b"x")
+        except OSError:
+            provider.cut += 1
+
     def _answer(self, status: int, document: dict[str, Any]) -> None:
-        body = json.dumps(document).encode()
+        self._send(status, json.dumps(document).encode())
+
+    def _send(self, status: int, body: bytes) -> None:
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

@@ -2,6 +2,7 @@
 
 import base64
 import hmac
+import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,8 +12,9 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
 
-from tests.auth.conftest import PUBLIC_URL, RESOURCE, CalledBy
+from tests.auth.conftest import PUBLIC_URL, RESOURCE, CalledBy, client, start_door
 from tests.auth.provider import Provider
+from tests.support.platform import Platform
 from tests.support.waiting import wait_until
 
 METADATA = f"{PUBLIC_URL}/.well-known/oauth-protected-resource/mcp"
@@ -95,15 +97,70 @@ def test_a_token_for_this_server_is_accepted(by_oauth: CalledBy, provider: Provi
         {"org": None},
         {"org": ""},
         {"org": ["acme"]},
+        {"exp": math.nan},
+        {"exp": math.inf},
+        {"exp": -math.inf},
+        {"exp": 10**400},
+        {"exp": FAR_AHEAD * 1000},
+        {"exp": -1},
+        {"exp": [FAR_AHEAD]},
+        {"exp": {"at": FAR_AHEAD}},
+        {"nbf": math.nan},
+        {"nbf": -math.inf},
+        {"nbf": 10**400},
+        {"nbf": False},
+        {"iat": math.nan},
+        {"iat": FAR_AHEAD},
+        {"iat": "now"},
+        {"iat": -(10**400)},
+        {"sub": "\ud800"},
+        {"sub": math.nan},
+        {"sub": 10**400},
+        {"org": "\udfff"},
+        {"org": {"of": "acme"}},
+        {"scope": 7},
+        {"scope": True},
+        {"scope": {"tasks:write": True}},
+        {"scope": ["tasks:write", 7]},
+        {"scope": math.inf},
+        {"aud": math.nan},
+        {"aud": [[RESOURCE]]},
+        {"iss": ["https://other.example.test"]},
+        {"iss": math.nan},
     ],
-    ids=str,
+    ids=lambda claims: str(claims)[:40].encode("ascii", "backslashreplace").decode(),
 )
 def test_a_token_that_was_not_issued_for_this_is_refused(
     by_oauth: CalledBy, provider: Provider, claims: dict[str, Any]
 ) -> None:
-    """AUTH-3, C74, C100: another audience or issuer, out of its time, or of nobody."""
-    token = provider.sign(provider.claims(RESOURCE, **{"org": "acme", **claims}))
+    """AUTH-3, C74, C100, K2.4: another audience or issuer, out of its time, of nobody, or with odd values."""
+    token = provider.sign_json(provider.claims(RESOURCE, **{"org": "acme", **claims}))
     assert is_invalid(refusal(by_oauth, token))
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [b"", b"null", b"[]", b"7", b"NaN", b'"text"', b"\xff", b"{", b"[" * 3_000, b'{"exp":' + b"9" * 5_000 + b"}"],
+    ids=lambda payload: payload[:20].decode("ascii", "replace"),
+)
+def test_a_signed_token_that_holds_no_claims_is_refused(by_oauth: CalledBy, provider: Provider, payload: bytes) -> None:
+    """K2.4: whatever the issuer put its name to."""
+    assert is_invalid(refusal(by_oauth, provider.sign_bytes(payload)))
+
+
+def test_a_long_token_is_accepted_and_a_longer_one_is_told_the_limit(by_oauth: CalledBy, provider: Provider) -> None:
+    """K2.11: issuers put groups and roles into tokens."""
+    assert by_oauth(provider.token(RESOURCE, org="acme", groups="g" * 9_000)).list().status == 200
+    reply = by_oauth(provider.token(RESOURCE, org="acme", groups="g" * 16_000)).list()
+    assert (reply.status, reply.error["code"]) == (431, -32600)
+    assert reply.headers["Content-Type"] == "application/json"
+    assert "COATCHECK_MAX_HEADER_BYTES" in reply.error["message"]
+
+
+@pytest.mark.parametrize("scope", ["tasks:write", ["tasks:write"], "", [], None, "  tasks:write "], ids=str)
+def test_scopes_are_a_text_or_a_list_of_texts(by_oauth: CalledBy, provider: Provider, scope: object) -> None:
+    """K2.4: or nothing."""
+    assert by_oauth(provider.token(RESOURCE, org="acme", scope=scope)).list().status == 200
 
 
 def test_a_token_without_a_signature_that_counts_is_refused(by_oauth: CalledBy, provider: Provider) -> None:
@@ -183,6 +240,27 @@ def test_an_issuer_that_is_away_logs_nobody_out_and_is_not_the_callers_fault(
     finally:
         provider.is_away = False
     wait_until(lambda: by_oauth(unknown).list().status == 401, 5.0, "an issuer that answers")
+
+
+def test_a_front_door_outlives_an_issuer_that_drips(platform: Platform) -> None:
+    """K2.1, K2.2: its first requests are told to come back, the fetch is cut, and the next one goes well."""
+    with Provider() as issuer:
+        url = start_door(
+            platform,
+            COATCHECK_AUTH="oauth",
+            COATCHECK_OAUTH_ISSUER=issuer.issuer,
+            COATCHECK_OAUTH_COOLDOWN_SECONDS="0.2",
+            COATCHECK_FAILURES_PER_MINUTE="1",
+            COATCHECK_PUBLIC_URL=PUBLIC_URL,
+        )
+        issuer.dripping = "/keys"
+        with platform.webs[-1], ThreadPoolExecutor(5) as pool, client(url, issuer.token(RESOURCE)) as caller:
+            replies = list(pool.map(lambda _: caller.list(), range(5)))
+            assert {reply.status for reply in replies} == {503}
+            assert all(int(reply.headers["Retry-After"]) > 0 for reply in replies)
+            wait_until(lambda: issuer.cut, 20.0, "the end of the fetch")
+            issuer.dripping = ""
+            wait_until(lambda: caller.list().status == 200, 20.0, "the keys")
 
 
 @pytest.mark.parametrize("path", ["", "/mcp"])

@@ -71,9 +71,15 @@ def test_a_token_is_good_until_it_expires() -> None:
         f'[[token]]\nsha256 = "{"a" * 64}"\nprincipal = "ann"\nexpires = "tomorrow"',
         f'[[token]]\nsha256 = "{"a" * 64}"\nprincipal = "ann"\nexpires = 2030-01-01T00:00:00',
         f'[[token]]\nsha256 = "{"a" * 64}"\nprincipal = "ann"\nadmin = true',
+        f'[[token]]\nsha256 = "{"a" * 64}"\nprincipal = "ann"\nscopes = ["tasks:read tasks:write"]',
+        f'[[token]]\nsha256 = "{"a" * 64}"\nprincipal = "ann"\nexpires = inf',
+        "token = " + "[" * 20_000,
+        "token = " + "9" * 5_000,
     ],
+    ids=lambda text: text[-40:],
 )
 def test_entries_that_cannot_be_read_are_refused_at_the_start(text: str) -> None:
+    """K2.4: and what cannot be read later changes nothing."""
     with pytest.raises(InvalidSettings, match=r"^COATCHECK_TOKENS ") as refused:
         book_of(text)
     assert "SECRET" not in str(refused.value)

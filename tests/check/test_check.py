@@ -103,6 +103,8 @@ def test_the_command_tries_the_same_parts(platform: Platform) -> None:
         ({"FLOWER_PORT": "70000"}, "flower"),
         ({"FLOWER_PERSISTENT": "perhaps"}, "flower"),
         ({"FLOWER_CERTFILE": "no-such-file.pem"}, "flower"),
+        ({"FLOWER_BASIC_AUTH": ":"}, "flower"),
+        ({"FLOWER_BASIC_AUTH": "user:password,"}, "flower"),
         ({"COATCHECK_TOOLS": "tests.exposed.tools"}, "exposed"),
     ],
 )

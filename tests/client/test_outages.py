@@ -21,6 +21,7 @@ from client.errors import (
     Misunderstood,
     NotAnEndpoint,
     Refused,
+    RequestRejected,
     ServerError,
     TasksNotOffered,
     TlsFailed,
@@ -482,6 +483,44 @@ class TestWrongServers:
             pytest.raises(NotAnEndpoint, match=r"Is it http://127\.0\.0\.1:\d+/mcp\?"),
         ):
             make(server.url.removesuffix("/mcp")).tools()
+
+    @pytest.mark.parametrize(
+        ("status", "words"),
+        [
+            (301, "is at http://elsewhere.test/mcp now"),
+            (400, "Bad Request"),
+            (403, "forbidden for this address or network"),
+            (407, "proxy on the way asks for a login"),
+            (408, "No answer came"),
+            (413, "too large"),
+            (414, "address is too long"),
+            (418, "Teapot"),
+            (421, "not responsible for this host name"),
+            (431, "headers are too large, most likely the token"),
+            (451, "Legal Reasons"),
+            (500, "No answer came"),
+            (505, "No answer came"),
+            (599, "No answer came"),
+        ],
+    )
+    @pytest.mark.parametrize("content_type", ["text/html", "application/json"])
+    def test_a_status_is_told_for_what_it_is(self, make: Make, status: int, words: str, content_type: str) -> None:
+        """K2.11: of a server, or of a proxy before it, with a page or with JSON of its own."""
+        body = b'{"error":"<html></html>"}'
+        odd = Raw(status, body, {"Content-Type": content_type, "Location": "http://elsewhere.test/mcp"})
+        with Scripted({"server/discover": odd}) as server, pytest.raises(ServerError, match=words) as told:
+            make(server, token="a" * 9_000, patience_s=0.1, outage_s=0.1).tools()
+        assert f"HTTP {status}" in str(told.value)
+        assert not isinstance(told.value, NotAnEndpoint)
+
+    @pytest.mark.parametrize("status", [403, 405, 406, 413, 415, 431])
+    def test_a_server_that_says_why_is_repeated(self, make: Make, status: int) -> None:
+        """K2.11: without its line breaks and without the token."""
+        said = Error(-32600, "Not\x1b for\n that Host, and not with s3cr3t-t0k3n.", status)
+        with Scripted({"server/discover": said}) as server, pytest.raises(RequestRejected) as told:
+            make(server, token="s3cr3t-t0k3n").tools()
+        assert told.value.status == status
+        assert "Not  for  that Host, and not with …" in str(told.value)
 
     def test_tls_to_a_server_without_it(self, make: Make) -> None:
         with Scripted({}) as server, pytest.raises(TlsFailed, match="SSL_CERT_FILE"):

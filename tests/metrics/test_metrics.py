@@ -171,6 +171,48 @@ def test_without_a_token_the_page_is_not_there_for_strangers() -> None:
         assert page(platform).status_code == 404
 
 
+@pytest.mark.parametrize("host", ["evil.test", "evil.test:8000", "192.0.2.1", "[::2]", "localhost.evil.test", ""])
+def test_a_foreign_name_is_not_answered(platform: Platform, host: str) -> None:
+    """K2.8: a web page whose name was made to lead here reads nothing."""
+    refused = page(platform, {"Host": host})
+    assert refused.status_code == 403
+    assert "coatcheck_" not in refused.text
+    assert "COATCHECK_ALLOWED_HOSTS" in refused.text
+
+
+def test_with_a_token_a_scraper_may_come_by_address_and_not_by_a_foreign_name() -> None:
+    """K2.8: Prometheus asks each process by its address, which no page of a foreign name has."""
+    settings = {"COATCHECK_METRICS_TOKEN": TOKEN, "COATCHECK_ALLOWED_HOSTS": "web.internal"}
+    with Platform(env=settings).start(workers=0) as guarded:
+        for host in ("192.0.2.1:8000", "[2001:db8::1]", "web.internal:8000"):
+            assert page(guarded, {"Host": host, "Authorization": f"Bearer {TOKEN}"}).status_code == 200, host
+        assert page(guarded, {"Host": "evil.test", "Authorization": f"Bearer {TOKEN}"}).status_code == 403
+        assert page(guarded, {"Host": "192.0.2.1"}).status_code == 401
+
+
+def test_without_a_token_the_page_is_not_there_for_a_proxy_on_a_unix_socket() -> None:
+    """K2.8: whom it asks for cannot be seen, whatever the settings say of addresses."""
+    with Platform() as platform:
+        platform.valkey.start()
+        path = platform.folder / "web.sock"
+        command = ["gunicorn", "--config", "web/gunicorn.conf.py", "web.wsgi:app", "--bind", f"unix:{path}"]
+        with (
+            platform.process("web-unix", command, {}) as web,
+            httpx.Client(transport=httpx.HTTPTransport(uds=str(path)), trust_env=False) as proxy,
+        ):
+            web.wait_for_line("Booting worker", 30.0)
+            assert proxy.get("http://localhost/healthz").status_code == 200
+            assert proxy.get("http://localhost/metrics").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+@pytest.mark.parametrize("host", ["10.1.2.3:8000", "healthcheck.example.test"])
+def test_health_is_told_to_whatever_name_a_platform_asks_by(platform: Platform, path: str, host: str) -> None:
+    """K2.8: platforms ask processes by their addresses, or by names of their own."""
+    url = f"http://127.0.0.1:{platform.port}{path}"
+    assert httpx.get(url, headers={"Host": host}, trust_env=False).status_code == 200
+
+
 def test_a_reached_limit_is_counted_by_its_name() -> None:
     with Platform(env={"COATCHECK_BACKLOG": "1"}) as crowded:
         crowded.start(workers=0)

@@ -14,7 +14,7 @@ from tests.support.platform import Platform
 from tests.support.ports import free_port
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
-from workers.flower_guard import is_open_to_strangers
+from workers.flower_guard import is_open_to_strangers, login_fault
 
 LOGIN = ("operator", "let-me-in")
 
@@ -33,7 +33,6 @@ def options(**given: Any) -> Any:
         {"address": "::"},
         {"address": "192.0.2.1"},
         {"address": "flower.example.test"},
-        {"basic_auth": [""]},
         {"auth": ".*@example.test"},
         {"auth_provider": "flower.views.auth.GoogleAuth2LoginHandler"},
     ],
@@ -61,6 +60,19 @@ def test_what_is_for_this_machine_or_for_known_people_is_not(given: dict[str, An
     assert not is_open_to_strangers(options(**given))
 
 
+@pytest.mark.parametrize(
+    "logins", [[":"], [""], ["user:"], [":password"], ["user"], [" : "], ["user: "], ["a:b", ""], ["a:b", ":"]], ids=str
+)
+def test_a_login_with_an_empty_part_is_named_as_such(logins: list[str]) -> None:
+    """K2.6: each of several has both, since Flower takes any of them."""
+    fault = login_fault(logins)
+    assert fault.startswith("FLOWER_BASIC_AUTH ")
+
+
+def test_a_login_of_user_and_password_is_none() -> None:
+    assert login_fault([]) == login_fault(["a:b"]) == login_fault(["a:b:c", "d:e"]) == ""
+
+
 @pytest.mark.parametrize("email", ["a@example.com.evil.test", "x@example.comx", "a@b@example.com\n", "a@exampleXcom"])
 def test_an_address_that_only_begins_like_an_allowed_one_is_not(email: str) -> None:
     """C33, of the version that is locked: the pattern is matched whole."""
@@ -77,6 +89,16 @@ def platform() -> Iterator[Platform]:
         yield platform.start(concurrency=1)
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0"])
+def test_flower_does_not_start_with_a_login_that_is_none(platform: Platform, address: str) -> None:
+    """K2.6: wherever it listens, since somebody meant to protect it."""
+    command = ["celery", "-A", "workers", "flower", f"--address={address}", f"--port={free_port()}"]
+    with platform.process(f"flower-login-{address}", command, {"FLOWER_BASIC_AUTH": ":"}) as flower:
+        assert flower.wait(60) != 0
+        assert "FLOWER_BASIC_AUTH holds a login without user or password" in flower.log
+        assert "Traceback" not in flower.log
+
+
 @pytest.mark.parametrize("where", ["--address=0.0.0.0", "FLOWER_ADDRESS"])
 def test_flower_does_not_start_where_strangers_could_use_it(platform: Platform, where: str) -> None:
     """C33: wherever the address comes from."""
@@ -89,8 +111,14 @@ def test_flower_does_not_start_where_strangers_could_use_it(platform: Platform, 
         assert "Traceback" not in flower.log
 
 
+def is_kept_out_of_frames(page: httpx.Response) -> bool:
+    """K2.7: no other site can show it in a frame, and have its visitors press the buttons."""
+    policy, older = page.headers.get("Content-Security-Policy", ""), page.headers.get("X-Frame-Options")
+    return "frame-ancestors 'none'" in policy and older == "DENY"
+
+
 def test_flower_lives_under_a_prefix(platform: Platform) -> None:
-    """C35: behind a proxy that leaves the prefix in place, its pages load with all that they need."""
+    """C35, K2.7: behind a proxy that leaves the prefix in place, its pages load with all they need, in no frame."""
     port = free_port()
     command = ["celery", "-A", "workers", "flower", "--address=127.0.0.1", f"--port={port}"]
     proxied = {"Host": "ops.example.test", "X-Forwarded-Proto": "https"}
@@ -107,10 +135,20 @@ def test_flower_lives_under_a_prefix(platform: Platform) -> None:
         assert first is not None
         needed = re.findall(r'(?:href|src)="([^"#]+)"', first.text)
         assert any(path.endswith(".css?v=" + path.partition("?v=")[2]) for path in needed)
+        for path in (
+            "/ops/flower/",
+            "/ops/flower/tasks",
+            "/ops/flower/nothing-here",
+            "/elsewhere",
+            "/ops/flower/metrics",
+        ):
+            found = page(path)
+            assert found is not None
+            assert is_kept_out_of_frames(found), path
         for path in needed:
             found = page(path) if path.startswith("/") else None
             assert path.startswith(("/ops/flower/", "http")), path
-            assert found is None or found.status_code == 200, path
+            assert found is None or (found.status_code == 200 and is_kept_out_of_frames(found)), path
 
 
 def test_a_login_is_asked_of_everybody_and_a_revoke_ends_the_task(platform: Platform, tmp_path: Path) -> None:
@@ -134,7 +172,9 @@ def test_a_login_is_asked_of_everybody_and_a_revoke_ends_the_task(platform: Plat
             task_id = client.start("whoami")
             revoke = f"{url}/api/task/revoke/{task_id}.1"
             for page in ("/", "/tasks", f"/task/{task_id}.1", "/api/tasks"):
-                assert httpx.get(url + page, trust_env=False).status_code == 401, page
+                refused = httpx.get(url + page, trust_env=False)
+                assert refused.status_code == 401, page
+                assert is_kept_out_of_frames(refused), page
             assert httpx.post(revoke, trust_env=False).status_code == 401
             assert httpx.post(revoke, auth=("operator", "guess"), trust_env=False).status_code == 401
             assert httpx.post(revoke, auth=LOGIN, trust_env=False, timeout=20).status_code == 200

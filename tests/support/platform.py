@@ -1,7 +1,7 @@
 """The whole platform as real processes, each of which can be killed, paused and restarted by itself."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -141,7 +141,9 @@ class Platform:
     ) -> None:
         self.close()
 
-    def process(self, name: str, command: list[str], env: Mapping[str, str]) -> Process:
+    def process(
+        self, name: str, command: list[str], env: Mapping[str, str], *, pass_fds: Sequence[int] = ()
+    ) -> Process:
         """Another process of the platform, not started: `python -m` this command, with the platform's settings."""
         python = [sys.executable, "-m", *command]
-        return Process(python, name=name, folder=self.folder, env={**self._env, **env}, cwd=ROOT)
+        return Process(python, name=name, folder=self.folder, env={**self._env, **env}, cwd=ROOT, pass_fds=pass_fds)

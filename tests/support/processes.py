@@ -26,12 +26,14 @@ class Process:
         folder: Path,
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
+        pass_fds: Sequence[int] = (),
     ) -> None:
         self.name = name
         self.log_file = folder / f"{name}.log"
         self._command = list(command)
         self._env = {**os.environ, **(env or {})}
         self._cwd = cwd
+        self._pass_fds = tuple(pass_fds)
         self._popen: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:
@@ -46,6 +48,7 @@ class Process:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                pass_fds=self._pass_fds,
             )
         _running.add(self)
         return self

@@ -80,6 +80,16 @@ def test_an_unknown_companion_is_named_beside_those_there_are(monkeypatch: pytes
         ("COATCHECK_COMPANIONS", "list_tasks,task_result"),
         ("COATCHECK_OPERATOR_SCOPE", "two scopes"),
         ("COATCHECK_OPERATOR_SCOPE", 'a"quote'),
+        ("COATCHECK_MAX_HEADER_BYTES", "1000"),
+        ("COATCHECK_MAX_HEADER_BYTES", "100000"),
+        ("COATCHECK_SCOPES", 'tasks:read,a"quote'),
+        ("COATCHECK_METHOD_SCOPES", "tools/call=aé"),
+        ("COATCHECK_OAUTH_PRINCIPAL_CLAIM", ""),
+        ("COATCHECK_OAUTH_PRINCIPAL_CLAIM", 'a"quote'),
+        ("COATCHECK_OAUTH_TENANT_CLAIM", "a\nline"),
+        ("COATCHECK_OAUTH_SCOPE_CLAIM", "é"),
+        ("COATCHECK_PUBLIC_URL", "https://é.example.test"),
+        ("COATCHECK_PUBLIC_URL", 'https://mcp.example.test/"quote'),
     ],
 )
 def test_a_fault_names_its_variable(variable: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,9 @@ from web.auth.challenge import Challenger
 from web.auth.keys import Keys
 from web.auth.settings import AuthSettings
 
+LATEST_S: Final = 253_402_300_799.0
+"""The end of the year 9999. A later time is none: it was counted in milliseconds, or is not a number."""
+
 SKEW_S: Final = 10.0
 """How far the issuer's clock may be ahead of ours. None in the other direction: an expired token has expired."""
 
@@ -70,9 +73,12 @@ class TokenVerifier:
             self._challenger.invalid("it is of another issuer")
         if not self._names_us(claims.get("aud")):
             self._challenger.invalid("it is for another audience")
-        if not _is_time(claims.get("exp")) or claims["exp"] <= now:
+        for claim in ("exp", "nbf", "iat"):
+            if (claim in claims or claim == "exp") and not _is_time(claims.get(claim)):
+                self._challenger.invalid(f"its {claim} is not a time in seconds since 1970")
+        if claims["exp"] <= now:
             self._challenger.invalid("it has expired")
-        if "nbf" in claims and (not _is_time(claims["nbf"]) or claims["nbf"] > now + SKEW_S):
+        if max(claims.get("nbf", 0), claims.get("iat", 0)) > now + SKEW_S:
             self._challenger.invalid("it is not valid yet")
 
     def _names_us(self, audience: object) -> bool:
@@ -85,17 +91,29 @@ class TokenVerifier:
         return Owner(tenant, self._text(claims, self._settings.principal_claim))
 
     def _text(self, claims: Mapping[str, Any], claim: str) -> str:
-        """What a claim says; two callers whose tokens lack it would be one."""
+        """Return what a claim says; two callers whose tokens lack it would be one."""
         value = claims.get(claim)
-        if not isinstance(value, str) or not value:
-            self._challenger.invalid(f"it has no {claim}")
+        if not isinstance(value, str) or not value or not _is_unicode(value):
+            self._challenger.invalid(f"it has no {claim} that is a text")
         return value
 
     def _scopes(self, claims: Mapping[str, Any]) -> frozenset[str]:
-        granted = claims.get(self._settings.scope_claim, "")
-        listed = granted.split() if isinstance(granted, str) else granted
-        return frozenset(one for one in listed if isinstance(one, str)) if isinstance(listed, list) else frozenset()
+        granted = claims.get(self._settings.scope_claim) or ""
+        listed = granted.split(" ") if isinstance(granted, str) else granted
+        if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+            self._challenger.invalid(f"its {self._settings.scope_claim} is neither a text nor a list of texts")
+        return frozenset(filter(None, listed))
 
 
 def _is_time(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Tell whether this is a NumericDate. Source: RFC 7519, section 2. No comparison holds for what is not a number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LATEST_S
+
+
+def _is_unicode(text: str) -> bool:
+    """Tell whether the text can be stored and sent: JSON can name halves of characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Final, Self
 from urllib.parse import urlsplit
@@ -84,7 +85,7 @@ class AuthSettings:
         mode = env.str("COATCHECK_AUTH", cls.mode, validate=modes) or cls.mode
         # Without a default a variable must be set.
         issuer = env.str("COATCHECK_OAUTH_ISSUER", validate=_check_address) if mode == "oauth" else cls.issuer
-        of_methods: dict[str, str] = env.dict("COATCHECK_METHOD_SCOPES", {}) or {}
+        of_methods: dict[str, str] = env.dict("COATCHECK_METHOD_SCOPES", {}, validate=_check_method_scopes) or {}
         algorithms = ContainsOnly(ALGORITHMS, error=f"may list {', '.join(ALGORITHMS)}")
         return cls(
             mode=mode,
@@ -95,18 +96,37 @@ class AuthSettings:
             jwks_url=env.str("COATCHECK_OAUTH_JWKS_URL", cls.jwks_url, validate=_check_address),
             audiences=_words(env.list("COATCHECK_OAUTH_AUDIENCES", [])),
             algorithms=_words(env.list("COATCHECK_OAUTH_ALGORITHMS", list(cls.algorithms), validate=algorithms)),
-            principal_claim=env.str("COATCHECK_OAUTH_PRINCIPAL_CLAIM", cls.principal_claim),
-            tenant_claim=env.str("COATCHECK_OAUTH_TENANT_CLAIM", cls.tenant_claim),
-            scope_claim=env.str("COATCHECK_OAUTH_SCOPE_CLAIM", cls.scope_claim),
+            principal_claim=env.str("COATCHECK_OAUTH_PRINCIPAL_CLAIM", cls.principal_claim, validate=_CLAIM),
+            tenant_claim=env.str("COATCHECK_OAUTH_TENANT_CLAIM", cls.tenant_claim, validate=_CLAIM_IF_ANY),
+            scope_claim=env.str("COATCHECK_OAUTH_SCOPE_CLAIM", cls.scope_claim, validate=_CLAIM),
             cooldown_ms=milliseconds(env, "COATCHECK_OAUTH_COOLDOWN_SECONDS", cls.cooldown_ms, least=0.1, most=3_600),
-            asked_scopes=_words(env.list("COATCHECK_SCOPES", [])),
-            operator_scope=env.str("COATCHECK_OPERATOR_SCOPE", cls.operator_scope, validate=_SCOPE),
+            asked_scopes=_words(env.list("COATCHECK_SCOPES", [], validate=_check_scopes)),
+            operator_scope=env.str("COATCHECK_OPERATOR_SCOPE", cls.operator_scope, validate=SCOPE),
             method_scopes={name: frozenset(scopes.split()) for name, scopes in of_methods.items()},
         )
 
 
-_SCOPE = Regexp(r"[!#-\[\]-~]+\Z", error="must be one scope, such as tasks:operate")
-"""Source: RFC 6749, section 3.3."""
+SCOPE = Regexp(r"[!#-\[\]-~]+\Z", error="must be one scope, such as tasks:operate")
+"""Source: RFC 6749, section 3.3. What else a scope held, the challenge that names it could not."""
+
+_CLAIM_NAME = r"[ !#-\[\]-~]"
+"""Source: RFC 6750, section 3: challenges name claims."""
+
+_NO_CLAIM = "must be the name of a claim, in ASCII without quotes and backslashes"
+
+_CLAIM = Regexp(rf"{_CLAIM_NAME}+\Z", error=_NO_CLAIM)
+
+_CLAIM_IF_ANY = Regexp(rf"{_CLAIM_NAME}*\Z", error=_NO_CLAIM)
+
+
+def _check_scopes(names: list[str]) -> None:
+    for name in _words(names):
+        SCOPE(name)
+
+
+def _check_method_scopes(of_methods: Mapping[str, str]) -> None:
+    for scopes in of_methods.values():
+        _check_scopes(scopes.split())
 
 
 def is_address(url: str) -> bool:
@@ -116,6 +136,19 @@ def is_address(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
+
+
+def is_loopback(address: object) -> bool:
+    """Tell whether only this machine can connect to an IP address, or from it."""
+    try:
+        return ip_address(str(address)).is_loopback
+    except ValueError:
+        return False
+
+
+def is_trustworthy(url: str) -> bool:
+    """Tell whether what comes from this address cannot be exchanged on the way: it is https, or never leaves here."""
+    return is_address(url) and (url.startswith("https:") or urlsplit(url).hostname in LOOPBACK_HOSTS)
 
 
 def _words(items: list[str] | None) -> tuple[str, ...]:
@@ -140,5 +173,5 @@ def _needs_tokens(are_given: bool) -> Callable[[str], None]:
 
 def _check_address(url: str) -> None:
     """Keys that anybody on the way can exchange prove nothing."""
-    if url and not (is_address(url) and (url.startswith("https:") or urlsplit(url).hostname in LOOPBACK_HOSTS)):
+    if url and not is_trustworthy(url):
         raise ValidationError("must be an https address")

@@ -18,7 +18,7 @@ from marshmallow.validate import Length, Regexp
 from tasks_store import Owner, text_of
 from web.auth.caller import Caller
 from web.auth.challenge import Challenger
-from web.auth.settings import AuthSettings
+from web.auth.settings import SCOPE, AuthSettings
 from web.errors import InvalidSettings
 
 logger = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class EntrySchema(Schema):
     sha256 = fields.String(required=True, validate=Regexp(r"[0-9a-f]{64}\Z", error="is 64 hexadecimal digits"))
     tenant = fields.String(load_default="")
     principal = fields.String(required=True, validate=Length(min=1))
-    scopes = fields.List(fields.String(), load_default=[])
+    scopes = fields.List(fields.String(validate=SCOPE), load_default=[])
     expires = fields.Raw()
 
 
@@ -126,7 +126,7 @@ def parse_entries(variable: str, text: str) -> tuple[Entry, ...]:
     """The entries of a text in TOML. Raises InvalidSettings, whose message holds no value of the text."""
     try:
         document = tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as fault:
+    except (ValueError, RecursionError) as fault:  # also numbers without end, and lists in lists in lists
         raise InvalidSettings(f"{variable} is not TOML: {fault}") from fault
     if unknown := sorted(set(document) - {"token"}):
         raise InvalidSettings(f"{variable} holds something else than [[token]]: {', '.join(unknown)}")

@@ -5,6 +5,7 @@ from typing import Self
 
 from environs import Env
 
+from workers.flower_guard import login_fault
 from workers.flower_settings import flower_faults
 
 
@@ -21,6 +22,8 @@ class FlowerSettings:
     @classmethod
     def read(cls, env: Env) -> Self:
         """The settings as the environment has them."""
-        basic = env.str("FLOWER_BASIC_AUTH", "")
+        basic = env.str("FLOWER_BASIC_AUTH", None)
         provider = env.str("FLOWER_AUTH", "") and env.str("FLOWER_AUTH_PROVIDER", "")
-        return cls(env.str("FLOWER_ADDRESS", cls.address), bool(basic or provider), flower_faults())
+        faults = [flower_faults(), "" if basic is None else login_fault(basic.split(","))]
+        said = "\n".join(fault for fault in faults if fault)
+        return cls(env.str("FLOWER_ADDRESS", cls.address), bool(basic or provider), said)
