@@ -18,7 +18,7 @@ from tests.auth.provider import Provider
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
 from web.admission import Admission
-from web.auth.keys import MOST_WAITING, Keys
+from web.auth.keys import Keys
 from web.auth.settings import AuthSettings
 from web.connections import ConnectionsOfProcess
 from web.errors import IssuerUnavailable, WebError, refusal_of
@@ -75,18 +75,6 @@ def test_requests_that_cannot_wait_so_long_are_told_to_come_back(provider: Provi
     provider.answers.set()
     wait_until(lambda: verdict(keys) == "known", what="the keys")
     assert provider.seen["/keys"] == 1
-
-
-def test_more_requests_than_may_wait_are_answered_at_once(provider: Provider) -> None:
-    """K2.1: tokens with unknown keys do not take every thread of a process while the issuer is slow."""
-    keys = keys_of(provider)
-    provider.answers.clear()
-    with ThreadPoolExecutor(24) as pool:
-        verdicts = [pool.submit(verdict, keys, f"unknown-{n}") for n in range(24)]
-        wait_until(lambda: sum(one.done() for one in verdicts) >= 16, what="an answer for those that do not wait")
-        assert {one.result() for one in verdicts if one.done()} == {"unavailable"}
-        provider.answers.set()
-        assert {one.result() for one in verdicts} == {"unavailable", "unknown"}
 
 
 @pytest.mark.parametrize("path", ["/keys", "/.well-known/openid-configuration"])
@@ -201,7 +189,7 @@ def limiting() -> Iterator[Valkey]:
 
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
-    callers=st.integers(1, 2 * MOST_WAITING),
+    callers=st.integers(1, 20),
     failures_per_minute=st.integers(1, 4),
     ends=st.sampled_from(["well", "away", "odd"]),
 )
@@ -224,10 +212,7 @@ def test_a_slow_issuer_makes_no_failed_login_of_a_first_request(
         provider.is_away = ends == "away"
         provider.answers.set()
         statuses = {one.result() for one in asked}
-        assert statuses <= {200, 503}
-        assert ends == "well" or statuses == {503}
-        if ends == "well":
-            assert admitted(token) == 200
+        assert statuses == ({200} if ends == "well" else {503})
         assert not list(records.scan_iter("coatcheck:rate:*"))
         assert admitted("e30.e30.e30") == 401
         assert list(records.scan_iter("coatcheck:rate:*"))

@@ -26,11 +26,7 @@ STALE_S: Final = 86_400.0
 """How long keys are used when the authorization server cannot be asked: its outage logs nobody out for a day."""
 
 WAIT_S: Final = 3.0
-"""How long a request waits for a fetch that it depends on."""
-
-MOST_WAITING: Final = 8
-"""Requests that wait for a fetch at a time. Any other is told at once to come back: senders of tokens with unknown keys
-must not take up the connections of a process."""
+"""How long a request waits for a fetch that it depends on, which costs a greenlet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +69,6 @@ class Keys:
         self._fetched.set()
         self._began_at = float("-inf")
         self._is_away = False
-        self._waiting = threading.BoundedSemaphore(MOST_WAITING)
 
     def get(self, key_id: str | None) -> PublicKey | None:
         """Return the key of this id, or the only one when the token names none; None when there is no such key.
@@ -87,7 +82,7 @@ class Keys:
         fetched, is_begun_here = self._fetch_if_due()
         # One request waits, so that a withdrawn key is noticed; the others go on with the keys that are known.
         if key is None or is_begun_here:
-            self._wait_for(fetched)
+            fetched.wait(self._wait_s)
         is_known_soon = not fetched.is_set()  # asked before the keys are looked at: it can end in between
         known = self._known
         key = known.find(key_id)
@@ -99,13 +94,6 @@ class Keys:
             again_s = self._began_at + self._cooldown_s - time.monotonic()
             raise IssuerUnavailable("The keys of the issuer could not be fetched", again_s)
         return None
-
-    def _wait_for(self, fetched: threading.Event) -> None:
-        if self._waiting.acquire(blocking=False):
-            try:
-                fetched.wait(self._wait_s)
-            finally:
-                self._waiting.release()
 
     def _fetch_if_due(self) -> tuple[threading.Event, bool]:
         """Return what is set once the last fetch has ended, and whether this call began it."""
