@@ -43,7 +43,7 @@ class Delegations:
         """Ids of delegated tasks that somebody should look at now, at most so many of a bucket."""
         due: list[str] = []
         for bucket in range(BUCKETS):
-            reply = self._sender.send(script("due"), {"due": keys.watched_key(bucket)}, limit=limit)
+            reply = self._sender.send(script("due"), {"due": keys.watched_key(bucket)}, start=0, limit=limit)
             due += [task_id.decode() for task_id in reply]
         return due
 
