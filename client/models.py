@@ -27,6 +27,9 @@ TASKS: Final = "io.modelcontextprotocol/tasks"
 IDEMPOTENCY_KEY: Final = "io.coatcheck/idempotencyKey"
 """The `_meta` key of a call that may be repeated without starting its work twice."""
 
+PROGRESS: Final = "io.coatcheck/progress"
+"""The `_meta` key under which a task says how far it has come: `progress` of `total`."""
+
 Status = Literal["working", "input_required", "completed", "failed", "cancelled"]
 
 TERMINAL: Final = frozenset({"completed", "failed", "cancelled"})
@@ -56,6 +59,15 @@ class Task(Result):
     def has_tool_error(self) -> bool:
         """The tool says that it could not do what was asked."""
         return self.status == "completed" and self.result is not None and bool(self.result.is_error)
+
+    @property
+    def progress(self) -> tuple[float, float] | None:
+        """How far of how much the work has come; None when the server does not say."""
+        told = (self.meta or {}).get(PROGRESS)
+        done, total = (told.get("progress"), told.get("total")) if isinstance(told, dict) else (None, None)
+        if not isinstance(done, int | float) or not isinstance(total, int | float) or not total > 0:
+            return None
+        return done, total
 
 
 class TaskParams(RequestParams):

@@ -5,8 +5,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from typing import Protocol
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +17,10 @@ from client.models import Task
 from client.terminal.text import clock, one_line
 
 WORDS = {"working": "working", "input_required": "waits for input", "failed": "failed", "cancelled": "cancelled"}
+
+
+BAR_WIDTH = 20
+"""In characters."""
 
 
 class Progress(Protocol):
@@ -89,7 +94,8 @@ class LiveLines:
             if not task.is_terminal:
                 name = Text(one_line(tool) or task.task_id, style="bold", no_wrap=True)
                 passed = Text(clock(now - task.created_at), style="dim", no_wrap=True)
-                table.add_row(self._spinner, name, Text(_message(task), no_wrap=True, overflow="ellipsis"), passed)
+                message = Text(_message(task), no_wrap=True, overflow="ellipsis")
+                table.add_row(self._spinner, name, _bar(task), message, passed)
         yield table if self._tasks else self._asking
         if self._trouble:
             yield Text(self._trouble, style="yellow")
@@ -118,6 +124,14 @@ class LiveLines:
 
     def __exit__(self, *_: object) -> None:
         self._live.stop()
+
+
+def _bar(task: Task) -> RenderableType:
+    """Return how far the task has come, as a bar where a total is known."""
+    if task.status != "working" or task.progress is None:
+        return ""
+    done, total = task.progress
+    return ProgressBar(total=total, completed=done, width=BAR_WIDTH)
 
 
 def _message(task: Task) -> str:

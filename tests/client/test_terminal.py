@@ -2,6 +2,7 @@
 
 import re
 import signal
+from pathlib import Path
 
 import pexpect
 import pytest
@@ -188,6 +189,15 @@ def test_the_progress_of_a_task_is_shown_in_place(command: Command) -> None:
     with command.terminal("call", "loiter", "-a", "seconds=1.5") as terminal:
         terminal.expect("loiter.*Running.*0:01")
         terminal.expect("done")
+        assert ended(terminal)[0] == Exit.COMPLETED
+
+
+def test_a_bar_shows_how_far_a_task_has_come_where_it_says_so(command: Command, home: Path) -> None:
+    """K5.5."""
+    with command.terminal("call", "count", "-a", f"path={home / 'enough'}") as terminal:
+        terminal.expect(r"count[^\n]*━━━━[^\n]*Counting")
+        (home / "enough").touch()
+        terminal.expect("counted")
         assert ended(terminal)[0] == Exit.COMPLETED
 
 
