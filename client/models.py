@@ -3,7 +3,7 @@
 Source: ext-tasks, tasks.md.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
 
 from mcp_types import (
@@ -19,7 +19,7 @@ from mcp_types import (
     SubscriptionFilter,
     TextContent,
 )
-from pydantic import Discriminator, Tag, TypeAdapter
+from pydantic import AfterValidator, Discriminator, Tag, TypeAdapter
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
 """The extension's identifier. Source: ext-tasks, tasks.md, "Extension Identifier"."""
@@ -36,14 +36,18 @@ TERMINAL: Final = frozenset({"completed", "failed", "cancelled"})
 """Statuses that a task never leaves."""
 
 
+Moment = Annotated[datetime, AfterValidator(lambda moment: moment if moment.tzinfo else moment.replace(tzinfo=UTC))]
+"""A moment of a server; one that comes without a zone is in UTC."""
+
+
 class Task(Result):
     """A task as its server describes it, with what belongs to its status. Source: "Tasks", "Task Polling"."""
 
     task_id: str
     status: Status
     status_message: str | None = None
-    created_at: datetime
-    last_updated_at: datetime
+    created_at: Moment
+    last_updated_at: Moment
     ttl_ms: int | None = None
     poll_interval_ms: int | None = None
     input_requests: InputRequests | None = None

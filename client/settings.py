@@ -98,7 +98,9 @@ def _profiles(path: Path) -> tuple[dict[str, Profile], str | None]:
         return {}, None
     except OSError as fault:
         raise InvalidSettings(f"The profiles {path} cannot be read: {fault.strerror}.") from fault
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+    except UnicodeDecodeError as fault:
+        raise InvalidSettings(f"The profiles {path} are not UTF-8 text; save the file in that encoding.") from fault
+    except tomllib.TOMLDecodeError as fault:
         raise InvalidSettings(f"The profiles {path} are not TOML: {fault}.") from fault
     default, tables = written.get("default"), written.get("profiles", {})
     faults = [] if default is None or isinstance(default, str) else ["default is the name of a profile"]

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from client.errors import InvalidArguments
 from client.strict_json import NotJson, read_json
-from client.terminal.text import one_line
+from client.terminal.text import counted, one_line
 
 Kind = Literal["text", "integer", "number", "boolean", "choice", "choices", "json"]
 
@@ -67,7 +67,7 @@ class Field:
             words.append("as JSON")
         if not self.is_required:
             words.append("optional")
-        return ", ".join(words)
+        return one_line(", ".join(words))
 
     def parse(self, text: str) -> Any:
         """The value that was typed; None when an optional field is left empty. Raises NotAccepted."""
@@ -120,9 +120,9 @@ class Field:
     def _text(self, text: str) -> str:
         low, high = self.rules.get("minLength", 0), self.rules.get("maxLength")
         if len(text) < low:
-            raise NotAccepted(f"At least {low} characters; these are {len(text)}.")
+            raise NotAccepted(f"At least {counted(low, 'character')}, not {len(text)}.")
         if high is not None and len(text) > high:
-            raise NotAccepted(f"At most {high} characters; these are {len(text)}.")
+            raise NotAccepted(f"At most {counted(high, 'character')}, not {len(text)}.")
         return _formatted(text, str(self.rules.get("format", "")))
 
 

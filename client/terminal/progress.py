@@ -14,7 +14,7 @@ from rich.text import Text
 
 from client.errors import ServerError
 from client.models import Task
-from client.terminal.text import clock, one_line
+from client.terminal.text import clock, one_line, safe
 
 WORDS = {"working": "working", "input_required": "waits for input", "failed": "failed", "cancelled": "cancelled"}
 
@@ -64,13 +64,13 @@ class Lines:
         said = _message(task)
         if self._said.get(task.task_id) != said:
             self._said[task.task_id] = said
-            self._console.print(f"{one_line(tool) or task.task_id}: {said}", soft_wrap=True)
+            self._console.print(f"{_name(tool, task)}: {said}", soft_wrap=True)
 
     def trouble(self, fault: ServerError, pause_s: float) -> None:
         """Said once for each outage."""
         if not self._is_away:
             self._is_away = True
-            self._console.print(f"{fault} Trying again.", soft_wrap=True)
+            self._console.print(_trying_again(fault), soft_wrap=True)
 
     def paused(self) -> AbstractContextManager[None]:
         """Lines are in nobody's way."""
@@ -92,7 +92,7 @@ class LiveLines:
         now = datetime.now(UTC)
         for tool, task in list(self._tasks.values()):
             if not task.is_terminal:
-                name = Text(one_line(tool) or task.task_id, style="bold", no_wrap=True)
+                name = Text(_name(tool, task), style="bold", no_wrap=True)
                 passed = Text(clock(now - task.created_at), style="dim", no_wrap=True)
                 message = Text(_message(task), no_wrap=True, overflow="ellipsis")
                 table.add_row(self._spinner, name, _bar(task), message, passed)
@@ -107,7 +107,7 @@ class LiveLines:
 
     def trouble(self, fault: ServerError, pause_s: float) -> None:
         """A line tells of the outage, until something is seen again."""
-        self._trouble = f"{fault} Trying again."
+        self._trouble = _trying_again(fault)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -124,6 +124,14 @@ class LiveLines:
 
     def __exit__(self, *_: object) -> None:
         self._live.stop()
+
+
+def _name(tool: str, task: Task) -> str:
+    return one_line(tool or task.task_id)
+
+
+def _trying_again(fault: ServerError) -> str:
+    return safe(f"{fault} Trying again.")
 
 
 def _bar(task: Task) -> RenderableType:

@@ -41,7 +41,10 @@ def ended(terminal: Terminal) -> tuple[int, str]:
 
 
 def test_a_report_survives_the_death_of_the_process_that_waits_for_it(command: Command, ledger: Ledger) -> None:
-    """What Coatcheck is for: the wait is killed while the task asks, and another process goes on with it."""
+    """What Coatcheck is for: the wait is killed while the task asks, and another process goes on with it.
+
+    K5.6: a terminal shows the report, and not its Markdown.
+    """
     with command.terminal("call", "generate_report", "--arg", "source=sales") as terminal:
         terminal.expect("Approve this outline")
         terminal.expect("Approve the outline")
@@ -57,10 +60,12 @@ def test_a_report_survives_the_death_of_the_process_that_waits_for_it(command: C
         terminal.send("y" + ENTER)
         fill(terminal, "Comment", "Looks right")
         choose(terminal, "Send this", 0)
-        terminal.expect("# Report: sales")
+        terminal.expect(r"[^#] Report: sales")
         code, printed = ended(terminal)
     assert code == Exit.COMPLETED
     assert "Approved with the comment: Looks right" in printed
+    assert "##" not in printed
+    assert "| --- |" not in printed
     assert [entry.status for entry in ledger.entries()] == ["completed"]
 
 
@@ -205,7 +210,7 @@ def test_one_interrupt_detaches(command: Command, ledger: Ledger) -> None:
     with command.terminal("call", "loiter", "-a", "seconds=60") as terminal:
         terminal.expect("Running")
         terminal.send(CTRL_C)
-        terminal.expect("Detached; the work goes on. Come back with: coatcheck wait")
+        terminal.expect(r"Detached; the work goes on. Come back with:\r\n  coatcheck wait [0-9a-f]{33}\r\n")
         assert ended(terminal)[0] == Exit.DETACHED
     (entry,) = ledger.entries()
     assert command("status", entry.task_id, "--json").json["status"] == "working"
@@ -258,7 +263,7 @@ def test_only_a_word_for_it_says_yes_or_no(command: Command) -> None:
         choose(terminal, "Send this", 0)
         code, printed = ended(terminal)
     assert code == Exit.COMPLETED
-    assert "# Report: sales" in printed
+    assert "Report: sales" in printed
 
 
 def test_enter_alone_takes_the_no_that_is_shown(command: Command) -> None:
