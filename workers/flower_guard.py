@@ -6,6 +6,7 @@ What it takes is asked of Flower's own options, once they are read, so it does n
 """
 
 import ipaddress
+import logging
 import os
 import sys
 from typing import Any, Final
@@ -18,6 +19,9 @@ LOOPBACK_NAMES: Final = frozenset({"localhost", "ip6-localhost"})
 
 OPEN_API: Final = "FLOWER_UNAUTHENTICATED_API"
 """Flower's own word on it, which it reads from the environment alone: whether its API asks for no login."""
+
+NOBODY_ANSWERED: Final = "Inspect method %s failed"
+"""What Flower logs for each of its looks while no worker has started yet. It looks again when one does."""
 
 FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP")
 """Headers by which a proxy tells that it stands in between."""
@@ -34,6 +38,7 @@ def guard_flower(*, may_be_open: bool) -> None:
     context = click.get_current_context(silent=True)
     if context is None or context.info_name != "flower":
         return
+    logging.getLogger("flower.inspector").addFilter(lambda record: record.msg != NOBODY_ANSWERED)
     if is_for_this_machine(tornado_options) and OPEN_API not in os.environ:
         _let_pages_act()
     if not may_be_open and is_open_to_strangers(tornado_options):
