@@ -127,8 +127,8 @@ def worker(deployment: Deployment) -> str:
     with _reaching_redis():
         alive = deployment.store.workers_alive()
     if not alive:
-        raise Wrong("none that takes messages was seen lately", "start one: celery -A workers worker, or read its log")
-    return f"{alive} take messages"
+        raise Wrong("none that takes messages was seen lately", "read its log, or start one:\ncelery -A workers worker")
+    return f"{alive} alive, taking messages"
 
 
 def exposed(deployment: Deployment) -> str:
@@ -152,7 +152,8 @@ def exposed(deployment: Deployment) -> str:
         raise Wrong("; ".join(faults), "correct what is exposed, or how their workers are started; then try again")
     if found:
         raise Doubtful("; ".join(why for why, _ in found), "compare the two addresses, as each process sees them")
-    return f"{len(works)} tasks, known to those of {alive} workers that listen, with their results where they are read"
+    known = f"{_counted(len(works), 'task')}, known to those of {_counted(alive, 'worker')} that listen"
+    return f"{known}, with their results where they are read"
 
 
 def public_address(deployment: Deployment) -> str:
@@ -218,6 +219,10 @@ def flower(deployment: Deployment) -> str:
         f"would listen on {deployment.flower.address or 'every address'} without a login",
         "set FLOWER_BASIC_AUTH=user:password, or FLOWER_AUTH with FLOWER_AUTH_PROVIDER",
     )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 @contextmanager
