@@ -48,7 +48,7 @@ Examples:
 
 \b
 Environment:
-  COATCHECK_URL      the server, by default http://127.0.0.1:8000/mcp
+  COATCHECK_URL      the server, by default the one that `make run` runs here
   COATCHECK_TOKEN    the bearer token for it
   COATCHECK_PROFILE  a profile of profiles.toml instead of both
   COATCHECK_LEDGER   the file that holds the tickets
