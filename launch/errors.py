@@ -72,4 +72,4 @@ class NotReady(LaunchError):
     """The platform started, and would still not answer a tool call when the time for that was up."""
 
     def __init__(self, waited_s: float, why: str) -> None:
-        super().__init__(f"Not ready after {waited_s:g} seconds, so everything was stopped: {why}")
+        super().__init__(f"Not ready after {waited_s:g} s, so everything was stopped: {why}")

@@ -18,6 +18,7 @@ from web.auth.tokens import entries_of
 from web.check.flower import FlowerSettings
 from web.errors import InvalidSettings, IssuerUnavailable
 from web.settings import Settings
+from web.wording import counted
 from workers.catalogue import load_catalogue
 from workers.errors import BrokerRefused, BrokerUnavailable, ResultsUnavailable, UnsafeResults, WorkersError
 from workers.exposed.cluster import Cluster
@@ -152,7 +153,7 @@ def exposed(deployment: Deployment) -> str:
         raise Wrong("; ".join(faults), "correct what is exposed, or how their workers are started; then try again")
     if found:
         raise Doubtful("; ".join(why for why, _ in found), "compare the two addresses, as each process sees them")
-    known = f"{_counted(len(works), 'task')}, known to those of {_counted(alive, 'worker')} that listen"
+    known = f"{counted(len(works), 'task')}, known to those of {counted(alive, 'worker')} that listen"
     return f"{known}, with their results where they are read"
 
 
@@ -219,10 +220,6 @@ def flower(deployment: Deployment) -> str:
         f"would listen on {deployment.flower.address or 'every address'} without a login",
         "set FLOWER_BASIC_AUTH=user:password, or FLOWER_AUTH with FLOWER_AUTH_PROVIDER",
     )
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 @contextmanager
