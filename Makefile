@@ -56,6 +56,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 lock: $(VENV)/dev.stamp
 	$(LOCK) pyproject.toml --output-file requirements.txt
 	$(LOCK) pyproject.toml --extra dev --constraint requirements.txt --output-file requirements-dev.txt
+	$(LOCK) tests/client/peer/requirements.in --output-file tests/client/peer/requirements.txt
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage

@@ -24,6 +24,7 @@ from client.async_ticket import AskAsync, AsyncTicket, Holder
 from client.deadline import Deadline, DeadlinePassed
 from client.errors import (
     AnswerLost,
+    AnswerTooLarge,
     CallUnanswered,
     ClientError,
     InputNeeded,
@@ -132,6 +133,8 @@ class AsyncCoatcheck:
         is_new = await run_sync(self._ledger.send, self.server, tool, key, kept)
         try:
             answer = await self._call(tool, arguments, key, on_input, Deadline(timeout_s))
+        except AnswerTooLarge:
+            raise  # it would be so again; the ledger keeps the call, which may have started
         except ClientError as fault:
             if isinstance(fault, ServerError) and fault.may_have_been_served:
                 why = fault.why if isinstance(fault, AnswerLost) else str(fault)

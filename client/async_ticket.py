@@ -230,7 +230,7 @@ class AsyncTicket:
 def _is_news(task: Task, latest: Task) -> bool:
     if task.last_updated_at != latest.last_updated_at:
         return task.last_updated_at > latest.last_updated_at
-    return (task.status, task.status_message) != (latest.status, latest.status_message)
+    return (task.status, task.status_message, task.progress) != (latest.status, latest.status_message, latest.progress)
 
 
 def _result_of(task: Task) -> CallToolResult:

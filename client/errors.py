@@ -45,6 +45,17 @@ class Unreachable(ServerError):
         )
 
 
+class ProxyFailed(Unreachable):
+    """Nothing was sent: the proxy that the environment names does not lead to the server."""
+
+    def __init__(self, server: str, variable: str, why: str) -> None:
+        ServerError.__init__(
+            self,
+            f"The proxy that {variable} names does not lead to {server} ({why}). "
+            f"Correct {variable}, or add the server's host to NO_PROXY.",
+        )
+
+
 class TlsFailed(ServerError):
     """Nothing was sent: the server's certificate was not accepted."""
 
@@ -70,6 +81,18 @@ class AnswerLost(ServerError):
                 f"{idempotency_key}: a server that honours it finds the work that has begun; another starts it anew."
             )
         super().__init__(f"No answer came from {server} ({why}). {again}")
+
+
+class AnswerTooLarge(ServerError):
+    """The request was served, and its answer is more than is read."""
+
+    may_have_been_served = True
+
+    def __init__(self, server: str, most: int) -> None:
+        super().__init__(
+            f"The answer of {server} is larger than {most // 1_000_000} MB and was not read to its end. "
+            "Ask for less, or tell whoever runs the server."
+        )
 
 
 class Busy(ServerError):
@@ -165,7 +188,7 @@ class UnknownTicket(ClientError):
 
     def __init__(self, task_id: str, server: str, *, is_kept: bool = False) -> None:
         forget = f"coatcheck tickets --forget={shlex.quote(task_id)}"
-        kept = f" Its ticket is kept, for the right token or profile; forget it with: {forget}" if is_kept else ""
+        kept = f" Its ticket is kept, for the right token or profile. Forget it with:\n  {forget}" if is_kept else ""
         super().__init__(
             f"{server} does not know task {task_id} for this caller: it expired, belongs to somebody else, or lives on "
             f"another server.{kept}"
@@ -194,8 +217,10 @@ class InputNeeded(ClientError):
     def __init__(self, task_id: str, requests: Mapping[str, InputRequest]) -> None:
         self.task_id = task_id
         self.requests = requests
-        how = f"Answer with: coatcheck answer {typed(task_id)}" if task_id else "Call it from a terminal to be asked"
-        super().__init__(f"Input is needed: {', '.join(requests)}. {how}.")
+        how = (
+            f"Answer with:\n  coatcheck answer {typed(task_id)}" if task_id else "Call it from a terminal to be asked."
+        )
+        super().__init__(f"Input is needed: {', '.join(requests)}. {how}")
 
 
 class WaitedEnough(ClientError):
@@ -205,7 +230,7 @@ class WaitedEnough(ClientError):
         self.task_id = task_id
         super().__init__(
             f"Task {task_id} did not end within {timeout_s:g} s, and goes on. "
-            f"Come back with: coatcheck wait {typed(task_id)}"
+            f"Come back with:\n  coatcheck wait {typed(task_id)}"
         )
 
 
@@ -215,7 +240,7 @@ class NotFinished(ClientError):
     def __init__(self, task_id: str, status: str) -> None:
         self.status = status
         super().__init__(
-            f"Task {task_id} is not finished (it is {status}). Wait for it: coatcheck wait {typed(task_id)}."
+            f"Task {task_id} is not finished (it is {status}). Wait for it with:\n  coatcheck wait {typed(task_id)}"
         )
 
 
@@ -243,10 +268,10 @@ class CallUnanswered(ClientError):
     def __init__(self, tool: str, idempotency_key: str) -> None:
         self.idempotency_key = idempotency_key
         super().__init__(
-            f"A call of {tool} is without its answer, and its arguments were not kept. Repeat it with the same "
-            f"arguments: coatcheck call {shlex.quote(tool)} --idempotency-key {shlex.quote(idempotency_key)} --arg … "
-            "A server that honours the key finds the work that has begun. "
-            f"Or forget it: coatcheck tickets --forget {shlex.quote(idempotency_key)}"
+            f"A call of {tool} is without its answer, and its arguments were not kept. A server that honours its key "
+            "finds the work that has begun. Repeat the call with the same arguments:\n"
+            f"  coatcheck call {shlex.quote(tool)} --idempotency-key {shlex.quote(idempotency_key)} --arg …\n"
+            f"Or forget it:\n  coatcheck tickets --forget {shlex.quote(idempotency_key)}"
         )
 
 

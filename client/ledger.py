@@ -33,6 +33,9 @@ ENDED_MS: Final = 30 * 24 * 3600 * 1000
 CLOCKS_MS: Final = 3600 * 1000
 """By how much the clock of a server may differ from ours: so much later a task's time to live has surely passed."""
 
+LATEST_MS: Final = 2**53
+"""The latest expiry that is kept; a server may send any integer, and SQLite takes no larger ones than 64 bits."""
+
 SENT: Final = "sent"
 """The status of a call whose answer has not come."""
 
@@ -272,7 +275,11 @@ class Ledger:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        with self.path.with_name(f"{self.path.name}.lock").open("w") as lock:
+        try:
+            lock = self.path.with_name(f"{self.path.name}.lock").open("w")
+        except OSError as fault:
+            raise LedgerUnusable(self.path, fault.strerror or str(fault)) from fault
+        with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
@@ -280,7 +287,7 @@ class Ledger:
 def expires_ms(created_ms: int, ttl_ms: int | None, *, is_terminal: bool) -> int | None:
     """When a task may be forgotten: with its time to live, or some time after it ended when it has none."""
     if ttl_ms is not None:
-        return created_ms + ttl_ms
+        return max(0, min(created_ms + ttl_ms, LATEST_MS))
     return _now_ms() + ENDED_MS if is_terminal else None
 
 

@@ -3,7 +3,7 @@
 Source: ext-tasks, tasks.md.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
 
 from mcp_types import (
@@ -19,7 +19,7 @@ from mcp_types import (
     SubscriptionFilter,
     TextContent,
 )
-from pydantic import Discriminator, Tag, TypeAdapter
+from pydantic import AfterValidator, Discriminator, Tag, TypeAdapter
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
 """The extension's identifier. Source: ext-tasks, tasks.md, "Extension Identifier"."""
@@ -27,10 +27,17 @@ TASKS: Final = "io.modelcontextprotocol/tasks"
 IDEMPOTENCY_KEY: Final = "io.coatcheck/idempotencyKey"
 """The `_meta` key of a call that may be repeated without starting its work twice."""
 
+PROGRESS: Final = "io.coatcheck/progress"
+"""The `_meta` key under which a task says how far it has come: `progress` of `total`."""
+
 Status = Literal["working", "input_required", "completed", "failed", "cancelled"]
 
 TERMINAL: Final = frozenset({"completed", "failed", "cancelled"})
 """Statuses that a task never leaves."""
+
+
+Moment = Annotated[datetime, AfterValidator(lambda moment: moment if moment.tzinfo else moment.replace(tzinfo=UTC))]
+"""A moment of a server; one that comes without a zone is in UTC."""
 
 
 class Task(Result):
@@ -39,8 +46,8 @@ class Task(Result):
     task_id: str
     status: Status
     status_message: str | None = None
-    created_at: datetime
-    last_updated_at: datetime
+    created_at: Moment
+    last_updated_at: Moment
     ttl_ms: int | None = None
     poll_interval_ms: int | None = None
     input_requests: InputRequests | None = None
@@ -56,6 +63,15 @@ class Task(Result):
     def has_tool_error(self) -> bool:
         """The tool says that it could not do what was asked."""
         return self.status == "completed" and self.result is not None and bool(self.result.is_error)
+
+    @property
+    def progress(self) -> tuple[float, float] | None:
+        """How far of how much the work has come; None when the server does not say."""
+        told = (self.meta or {}).get(PROGRESS)
+        done, total = (told.get("progress"), told.get("total")) if isinstance(told, dict) else (None, None)
+        if not isinstance(done, int | float) or not isinstance(total, int | float) or not total > 0:
+            return None
+        return done, total
 
 
 class TaskParams(RequestParams):

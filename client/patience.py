@@ -13,6 +13,9 @@ FIRST_PAUSE_S = 0.25
 LONGEST_PAUSE_S = 15.0
 """No pause of ours is longer; one that a server asks for may be."""
 
+LONGEST_ASKED_S = 1e9
+"""No server means a longer pause, whatever number it sends."""
+
 POLL_JITTER = 0.2
 """By how much of itself a polling interval may grow, so that clients started together do not poll together."""
 
@@ -64,8 +67,8 @@ def retry_after_s(value: str | None) -> float | None:
     if value is None:
         return None
     if value.strip().isdecimal():
-        return float(value)
+        return min(float(value), LONGEST_ASKED_S)
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, OverflowError):
         return None

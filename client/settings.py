@@ -20,10 +20,11 @@ from typing import Any, Final
 from platformdirs import user_config_path, user_data_path
 
 from client.errors import InvalidSettings
+from client.running import running_here
 from client.tokens import Token, checked_token, fault_of
 
 DEFAULT_URL: Final = "http://127.0.0.1:8000/mcp"
-"""Where `make run` serves."""
+"""Where `make run` serves, unless it was told another port."""
 
 TOKEN_COMMAND_S: Final = 60
 """How long a token command may take."""
@@ -84,11 +85,17 @@ def load_settings(url: str | None = None, profile: str | None = None) -> Setting
             raise InvalidSettings(f"There is no profile {name} in {profiles_path()}. {known}")
         chosen = profiles[name]
     else:
-        address = address or DEFAULT_URL
+        address = address or _running_url() or DEFAULT_URL
         chosen = next((known for known in profiles.values() if known.url == address), Profile(address))
     if token and profile is None:
         chosen = Profile(chosen.url, checked_token(token, "COATCHECK_TOKEN"), chosen.keep_arguments)
     return Settings(chosen, ledger_path(), profiles)
+
+
+def _running_url() -> str:
+    """Return the address of the platform that runs from this folder; empty when none does."""
+    port = running_here().get("PORT", "")
+    return f"http://127.0.0.1:{port}/mcp" if port.isdigit() else ""
 
 
 def _profiles(path: Path) -> tuple[dict[str, Profile], str | None]:
@@ -98,7 +105,9 @@ def _profiles(path: Path) -> tuple[dict[str, Profile], str | None]:
         return {}, None
     except OSError as fault:
         raise InvalidSettings(f"The profiles {path} cannot be read: {fault.strerror}.") from fault
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+    except UnicodeDecodeError as fault:
+        raise InvalidSettings(f"The profiles {path} are not UTF-8 text; save the file in that encoding.") from fault
+    except tomllib.TOMLDecodeError as fault:
         raise InvalidSettings(f"The profiles {path} are not TOML: {fault}.") from fault
     default, tables = written.get("default"), written.get("profiles", {})
     faults = [] if default is None or isinstance(default, str) else ["default is the name of a profile"]

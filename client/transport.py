@@ -1,10 +1,11 @@
 """The HTTP client under the official SDK: the token, the timeouts, and what a status says before there is JSON-RPC."""
 
-import ipaddress
 import json
 import re
 import ssl
+import time
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from http.client import responses
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -14,10 +15,12 @@ import httpx2
 
 from client.errors import (
     AnswerLost,
+    AnswerTooLarge,
     Busy,
     Forbidden,
     InvalidSettings,
     NotAnEndpoint,
+    ProxyFailed,
     RequestRejected,
     ServerError,
     TlsFailed,
@@ -26,6 +29,7 @@ from client.errors import (
     Unreachable,
 )
 from client.patience import retry_after_s
+from client.proxies import is_loopback, proxy_to, transport_to
 from client.tokens import Token, checked_token
 
 CONNECT_S = 10.0
@@ -36,6 +40,12 @@ READ_S: Final[Mapping[str, float]] = {"tools/call": 300.0, "subscriptions/listen
 
 QUICK_READ_S = 30.0
 """The same, for all other methods."""
+
+MAX_ANSWER_BYTES: Final = 64_000_000
+"""The largest answer that is read, and the largest event of a stream: a result with its images."""
+
+ANSWER_S: Final = 300.0
+"""How long an answer may take from its head to its end, unless it is a stream."""
 
 LEAST_SECRET: Final = 8
 """Characters of a token that is looked for in a server's words; a shorter one stands in many of them by chance."""
@@ -105,7 +115,10 @@ def checked_url(url: str) -> str:
     except (ValueError, httpx2.InvalidURL):
         is_address = False
     if not is_address:
-        raise InvalidSettings(f"{url!r} is not an address. It looks like https://coatcheck.example.com/mcp.")
+        raise InvalidSettings(
+            f"{url!r} is not an address, which looks like https://coatcheck.example.com/mcp. "
+            "Correct --url, COATCHECK_URL or the profile."
+        )
     if parts.username or parts.password:
         raise InvalidSettings("The address must not hold a name or password; put a token into COATCHECK_TOKEN.")
     return url
@@ -120,21 +133,47 @@ class EndpointClient(httpx2.AsyncClient):
 
     def __init__(self, server: str, token: Token | None) -> None:
         parts = urlsplit(server)
-        if token is not None and parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
+        if token is not None and parts.scheme == "http" and not is_loopback(parts.hostname or ""):
             raise TokenInTheClear(server)
         self._bearer = None if token is None else Bearer(token)
-        super().__init__(auth=self._bearer)
+        self._proxy = proxy_to(server)
+        # A transport of its own: httpx2 would make one for each proxy that the environment names, used or not.
+        super().__init__(auth=self._bearer, transport=transport_to(server, self._proxy))
         self._server = server
 
-    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """The response, after a refused token was replaced if it could be."""
+    async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
+        """Return the response, after a refused token was replaced if it could be. What can be read of it is limited."""
         read_s = READ_S.get(request.headers.get("mcp-method", ""), QUICK_READ_S)
         request.extensions["timeout"] = httpx2.Timeout(CONNECT_S, read=read_s).as_dict()
-        response = await super().send(request, **options)
+        response = await super().send(request, stream=True, **options)
+        if not is_event_stream(response):
+            self._limit(response)
         if (fault := self._fault_of(response) or await self._rejection_of(response)) is not None:
             await response.aclose()
             raise fault
+        if not stream:
+            try:
+                await response.aread()
+            finally:
+                await response.aclose()
         return response
+
+    def _limit(self, response: httpx2.Response) -> None:
+        """Let no more than the largest answer be read, counted as it is once decompressed, and not for ever."""
+        read, end = response.aiter_bytes, time.monotonic() + ANSWER_S
+
+        async def limited(chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
+            size = 0
+            async with aclosing(read(chunk_size)) as chunks:
+                async for chunk in chunks:
+                    size += len(chunk)
+                    if size > MAX_ANSWER_BYTES:
+                        raise AnswerTooLarge(self._server, MAX_ANSWER_BYTES)
+                    if time.monotonic() > end:
+                        raise AnswerLost(self._server, f"it did not end within {ANSWER_S:g} s")
+                    yield chunk
+
+        response.aiter_bytes = limited  # type: ignore[method-assign]
 
     def hidden(self, text: str) -> str:
         """Words of a server, or of a library about it, without the token."""
@@ -145,6 +184,11 @@ class EndpointClient(httpx2.AsyncClient):
         if (refused := _tls_fault(fault)) is not None:
             return TlsFailed(self._server, getattr(refused, "verify_message", "") or refused.reason or str(refused))
         why = self.hidden(str(fault) or type(fault).__name__)
+        is_unsent = isinstance(fault, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError)
+        if self._proxy is not None and is_unsent:
+            return ProxyFailed(self._server, self._proxy.variable, why)
+        if is_too_large(why):
+            return AnswerTooLarge(self._server, MAX_ANSWER_BYTES)
         if isinstance(fault, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout):
             return Unreachable(self._server, why)
         return AnswerLost(self._server, why)
@@ -203,16 +247,19 @@ def _content_type(response: httpx2.Response) -> str:
     return value.partition(";")[0].strip().lower()
 
 
+def is_event_stream(response: httpx2.Response) -> bool:
+    """Return whether the response is a stream of events."""
+    return _content_type(response) == "text/event-stream"
+
+
+def is_too_large(why: str) -> bool:
+    """Return whether these words of httpx2 are about an event of a stream that is larger than was allowed."""
+    return "event exceeded the" in why
+
+
 def _tls_fault(fault: BaseException | None) -> ssl.SSLError | None:
     while fault is not None:
         if isinstance(fault, ssl.SSLError):
             return fault
         fault = fault.__cause__ or fault.__context__
     return None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")

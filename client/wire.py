@@ -38,6 +38,7 @@ from pydantic import BaseModel, ValidationError
 
 from client.errors import (
     AnswerLost,
+    AnswerTooLarge,
     Busy,
     Misunderstood,
     Refused,
@@ -63,7 +64,7 @@ from client.models import (
 )
 from client.patience import Patience
 from client.tokens import Token
-from client.transport import EndpointClient, checked_url
+from client.transport import MAX_ANSWER_BYTES, EndpointClient, checked_url, is_too_large
 from client.version import client_version
 
 T = TypeVar("T")
@@ -74,9 +75,6 @@ OnTrouble = Callable[[ServerError, float], None]
 
 IDEMPOTENCY: Final = "io.coatcheck/idempotency"
 """The extension by which a server says that it honours idempotency keys."""
-
-MAX_EVENT_BYTES: Final = 64 * 1024 * 1024
-"""The largest event of a stream that is read: a result with its images."""
 
 MAX_PAGES: Final = 1_000
 """How many pages of tools are read of a server whose cursors never end."""
@@ -126,7 +124,7 @@ class Wire:
 
     async def tools(self) -> list[Tool]:
         """All tools, over all pages. Source: server/tools, "Listing Tools"."""
-        return await self._exchange(_all_tools)
+        return await self._exchange(self._all_tools)
 
     async def call(
         self, params: CallToolRequestParams, *, is_repeatable: bool
@@ -141,7 +139,7 @@ class Wire:
                 if fault.code != HEADER_MISMATCH:
                     raise
             # Some argument has to be mirrored in a header, which the session does for the tools that it has listed.
-            await _all_tools(session)
+            await self._all_tools(session)
             return await session.send_request(request, CALL_ANSWER)
 
         return await self._exchange(act, is_repeatable=is_repeatable)
@@ -262,7 +260,7 @@ class Wire:
         try:
             async with (
                 streamable_http_client(
-                    self.server, http_client=self._http, max_sse_event_size=MAX_EVENT_BYTES
+                    self.server, http_client=self._http, max_sse_event_size=MAX_ANSWER_BYTES
                 ) as streams,
                 ClientSession(
                     *streams,
@@ -283,6 +281,20 @@ class Wire:
             self._translate(fault)
         self.was_reached = True
         return answer
+
+    async def _all_tools(self, session: ClientSession) -> list[Tool]:
+        tools: list[Tool] = []
+        cursor, size = None, 0
+        for _ in range(MAX_PAGES):
+            page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+            tools += page.tools
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+            size += len(page.model_dump_json())
+            if size > MAX_ANSWER_BYTES:
+                raise AnswerTooLarge(self.server, MAX_ANSWER_BYTES)
+        return tools
 
     async def _greet(self, session: ClientSession) -> None:
         if self._discovered is not None:
@@ -306,6 +318,8 @@ class Wire:
         if isinstance(fault, ValidationError):
             raise Misunderstood(self.server, self._http.hidden(_first_line(fault))) from fault
         if isinstance(fault, MCPError):
+            if fault.code == CONNECTION_CLOSED and is_too_large(fault.message):
+                raise AnswerTooLarge(self.server, MAX_ANSWER_BYTES) from fault
             if fault.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
                 raise AnswerLost(self.server, self._http.hidden(fault.message)) from fault
             if fault.code == PARSE_ERROR:
@@ -319,18 +333,6 @@ async def _listen(session: ClientSession, task_id: str, send: MemoryObjectSendSt
     with send:
         params = ListenParams(notifications=TaskFilter(task_ids=[task_id]))
         await session.send_request(Listen(params=params), EmptyResult)
-
-
-async def _all_tools(session: ClientSession) -> list[Tool]:
-    tools: list[Tool] = []
-    cursor = None
-    for _ in range(MAX_PAGES):
-        page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
-        tools += page.tools
-        cursor = page.next_cursor
-        if cursor is None:
-            break
-    return tools
 
 
 async def _unused(*_arguments: Any, **_named: Any) -> Any:

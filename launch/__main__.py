@@ -14,8 +14,9 @@ from launch.events import Events, StopAsked
 from launch.lock import folder_lock
 from launch.ports import check_port_is_free
 from launch.procfile import read_procfile
+from launch.running import announced
 from launch.settings import LaunchSettings
-from launch.supervisor import Supervisor
+from launch.supervisor import Supervisor, addresses
 
 
 def main() -> int:
@@ -30,6 +31,10 @@ def main() -> int:
     except LaunchError as error:
         print(f"coatcheck: {error}", file=sys.stderr)  # noqa: T201
         return 1
+    except OSError as error:  # a full disk, a limit of this account: whatever the system refuses on the way
+        what = error.filename or "What the platform needs of this system"
+        print(f"coatcheck: {what} cannot be used: {error.strerror or error}.", file=sys.stderr)  # noqa: T201
+        return 1
     return 0
 
 
@@ -43,6 +48,8 @@ def run(procfile: Path, events: Events) -> None:
         check_port_is_free("PORT", settings.port)
         check_port_is_free("FLOWER_PORT", settings.flower_port)
         redis = None if settings.redis_url else stack.enter_context(embedded_redis(settings.data_dir))
+        redis_url = settings.redis_url or ("" if redis is None else redis.url)
+        stack.enter_context(announced(settings.data_dir, addresses(settings, redis_url)))
         Supervisor(settings, processes, redis, lock_descriptor, Console(), events).run()
 
 

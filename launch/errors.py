@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+HIGHEST_PORT = 65535
+"""The last TCP port there is."""
+
 
 class LaunchError(Exception):
     """The platform does not run; the message says why and what to do."""
@@ -20,8 +23,8 @@ class PortTaken(LaunchError):
 
     def __init__(self, variable: str, port: int) -> None:
         super().__init__(
-            f"Port {port} is taken by another process. Stop that process, or choose a free port: "
-            f"{variable}={port + 1} make run"
+            f"Port {port} is taken by another process. Stop that process, or choose a free port:\n"
+            f"  {variable}={port + 1 if port < HIGHEST_PORT else port - 1} make run"
         )
 
 
@@ -54,7 +57,7 @@ class ProcfileUnusable(LaunchError):
     """The Procfile is missing or lists nothing."""
 
     def __init__(self, procfile: Path, why: str) -> None:
-        super().__init__(f"{procfile} cannot be used: {why}.")
+        super().__init__(f"{procfile} cannot be used: {why}. Name another with --procfile.")
 
 
 class ProcessEnded(LaunchError):
@@ -69,4 +72,4 @@ class NotReady(LaunchError):
     """The platform started, and would still not answer a tool call when the time for that was up."""
 
     def __init__(self, waited_s: float, why: str) -> None:
-        super().__init__(f"Not ready after {waited_s:g} seconds, so everything was stopped: {why}")
+        super().__init__(f"Not ready after {waited_s:g} s, so everything was stopped: {why}")

@@ -27,7 +27,7 @@ def folder_lock(data_dir: Path, holder: str) -> Iterator[int]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise AlreadyRunning(data_dir, os.pread(descriptor, 200, 0).decode()) from error
+            raise AlreadyRunning(data_dir, os.pread(descriptor, 200, 0).decode(errors="replace")) from error
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, holder.encode(), 0)
         yield descriptor

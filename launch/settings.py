@@ -4,10 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from launch.errors import InvalidSettings
-
-HIGHEST_PORT = 65535
-"""The last TCP port there is."""
+from launch.errors import HIGHEST_PORT, InvalidSettings
 
 
 @dataclass(frozen=True, slots=True)

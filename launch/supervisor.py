@@ -128,10 +128,15 @@ def process_environ(settings: LaunchSettings, redis_url: str) -> dict[str, str]:
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
         # Their output is a pipe; without this, lines would arrive late and in blocks.
         "PYTHONUNBUFFERED": "1",
-        "PORT": str(settings.port),
-        "FLOWER_PORT": str(settings.flower_port),
-        "REDIS_URL": redis_url,
+        # Whoever starts all of it on one machine develops a tool, and wants to read what it raised.
+        "COATCHECK_LOG_EXCEPTIONS": os.environ.get("COATCHECK_LOG_EXCEPTIONS") or "whole",
+        **addresses(settings, redis_url),
     }
+
+
+def addresses(settings: LaunchSettings, redis_url: str) -> dict[str, str]:
+    """Return the variables that say where everything is."""
+    return {"PORT": str(settings.port), "FLOWER_PORT": str(settings.flower_port), "REDIS_URL": redis_url}
 
 
 def without_password(url: str) -> str:

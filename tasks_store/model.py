@@ -192,6 +192,8 @@ class Task:
     """Only when failed."""
     principal: str = ""
     """Whose it is; only in the list of a tenant, and empty for one who reads their own."""
+    progress: bytes = b""
+    """`{"progress": …, "total": …}` as JSON, as the work reported it last; only while it is worked on."""
 
 
 @dataclass(frozen=True, slots=True)

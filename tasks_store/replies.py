@@ -9,7 +9,7 @@ from tasks_store.vault import Vault
 
 def task_of(task_id: str, fields: Sequence[Any], vault: Vault) -> Task:
     """The task that `get.lua` found."""
-    tool, status, created, updated, ttl, poll, message, result, code, why, data, *requests = fields
+    tool, status, created, updated, ttl, poll, message, result, code, why, data, progress, *requests = fields
     return Task(
         task_id=task_id,
         tool=tool.decode(),
@@ -19,6 +19,7 @@ def task_of(task_id: str, fields: Sequence[Any], vault: Vault) -> Task:
         ttl_ms=int(ttl),
         poll_interval_ms=int(poll),
         message=message.decode(),
+        progress=progress,
         input_requests={
             key.decode(): vault.open(task_id, f"request:{key.decode()}", request) for key, request in _pairs(requests)
         },

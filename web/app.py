@@ -17,6 +17,7 @@ from web.endpoint import PATHS, endpoint
 from web.front_door import FrontDoor
 from web.guards import Doorkeeper
 from web.health import health
+from web.home import home
 from web.in_flight import InFlight
 from web.jobs import Jobs
 from web.legacy import REVISIONS, OlderEra
@@ -86,6 +87,7 @@ def create_app(settings: Settings) -> Flask:
     app.serve(PATHS, endpoint(dispatch, others, doorkeeper, admission.caller_of, bodies, in_flight))
     app.register_blueprint(health(connections))
     app.register_blueprint(metrics(settings, catalogue, connections, doorkeeper))
+    app.register_blueprint(home(settings.web, settings.workers.server_name, doorkeeper))
     if (metadata := admission.metadata()) is not None:
         app.register_blueprint(metadata)
     app.register_error_handler(HTTPException, _plain)

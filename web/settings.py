@@ -33,6 +33,8 @@ class WebSettings:
     """`COATCHECK_HOST`: the address to listen on; `0.0.0.0` where a platform or a container hands requests in."""
     port: int = 8000
     """`PORT`: where the MCP endpoint listens."""
+    flower_port: str = "5555"
+    """`FLOWER_PORT`: where Flower listens."""
     processes: int = 2
     """`WEB_CONCURRENCY`: web processes."""
     connections: int = 10_000
@@ -95,6 +97,7 @@ class WebSettings:
         return cls(
             host=env.str("COATCHECK_HOST", cls.host, validate=_reachable_only_if(auth.is_closed_to_strangers)),
             port=env.int("PORT", cls.port, validate=Range(1, 65_535, error="must be from 1 to 65535")),
+            flower_port=env.str("FLOWER_PORT", cls.flower_port),
             processes=env.int("WEB_CONCURRENCY", cls.processes, validate=_AT_LEAST_1),
             connections=env.int("COATCHECK_CONNECTIONS", cls.connections, validate=_AT_LEAST_1),
             streams=env.int("COATCHECK_STREAMS", cls.streams, validate=_AT_LEAST_1),

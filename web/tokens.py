@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from web.programs import run
+
 PREFIX = "coatcheck_"
 """Starts every token, so that scanners for leaked secrets can know one."""
 
@@ -57,4 +59,4 @@ def _text(value: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

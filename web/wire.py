@@ -16,6 +16,9 @@ SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
 """On everything that a stream carries: the id of the request that opened it."""
 
+PROGRESS: Final = "io.coatcheck/progress"
+"""The `_meta` key of a task that says `progress` of `total`, which the extension has no field for."""
+
 COMPLETE: Final[Mapping[str, object]] = {"resultType": "complete"}
 """The empty acknowledgement. Source: ext-tasks, tasks.md, "Task Update Requests" and "Task Cancellation"."""
 
@@ -25,7 +28,12 @@ Result = Mapping[str, object] | bytes
 
 def result_message(request_id: RequestId, result: Result, server_info: Mapping[str, str]) -> bytes:
     """A JSON-RPC response, its result signed with the server's name."""
-    whole = orjson.Fragment(result) if isinstance(result, bytes) else {**result, "_meta": {SERVER_INFO: server_info}}
+    if isinstance(result, bytes):
+        whole: object = orjson.Fragment(result)
+    else:
+        own = result.get("_meta")
+        meta = {SERVER_INFO: server_info}
+        whole = {**result, "_meta": {**own, **meta} if isinstance(own, Mapping) else meta}
     return orjson.dumps({"jsonrpc": "2.0", "id": _id(request_id), "result": whole})
 
 
@@ -52,7 +60,8 @@ def acknowledged(subscription_id: RequestId, task_ids: Sequence[str] | None) -> 
 
 def task_notification(subscription_id: RequestId, task: Task) -> bytes:
     """A `notifications/tasks`: what `tasks/get` says. Source: ext-tasks, tasks.md, "Task Status Notifications"."""
-    params = {"_meta": {SUBSCRIPTION_ID: _id(subscription_id)}, **_detailed(task)}
+    params = _detailed(task)
+    params["_meta"] = {SUBSCRIPTION_ID: _id(subscription_id), **_progress(task)}
     return _notification("notifications/tasks", params)
 
 
@@ -93,7 +102,8 @@ def task_created(task: Task) -> dict[str, object]:
 
 def task_as_it_stands(task: Task) -> dict[str, object]:
     """A GetTaskResult: the task, and what belongs to its status. Source: ext-tasks, tasks.md, "Task Polling"."""
-    return {**COMPLETE, **_detailed(task)}
+    progress = _progress(task)
+    return {**COMPLETE, **_detailed(task), "_meta": progress} if progress else {**COMPLETE, **_detailed(task)}
 
 
 def timestamp(ms: int) -> str:
@@ -139,6 +149,14 @@ def _task(task: Task) -> dict[str, object]:
     shown["ttlMs"] = task.ttl_ms
     shown["pollIntervalMs"] = task.poll_interval_ms
     return shown
+
+
+def _progress(task: Task) -> dict[str, object]:
+    """Return what goes into the `_meta` of a task whose work says how far of how much it has come."""
+    told = orjson.loads(task.progress) if task.progress else {}
+    if told.get("progress") is None or told.get("total") is None:
+        return {}
+    return {PROGRESS: {"progress": told["progress"], "total": told["total"]}}
 
 
 def _notification(method: str, params: Mapping[str, object]) -> bytes:

@@ -6,6 +6,7 @@ What it takes is asked of Flower's own options, once they are read, so it does n
 """
 
 import ipaddress
+import logging
 import os
 import sys
 from collections.abc import Iterable
@@ -23,6 +24,9 @@ OPEN_API: Final = "FLOWER_UNAUTHENTICATED_API"
 
 NOT_FRAMED: Final = {"Content-Security-Policy": "frame-ancestors 'none'", "X-Frame-Options": "DENY"}
 """Headers that keep pages out of frames of other sites, whose visitors would press their buttons unknowingly."""
+
+NOBODY_ANSWERED: Final = "Inspect method %s failed"
+"""What Flower logs for each of its looks while no worker has started yet. It looks again when one does."""
 
 FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP")
 """Headers by which a proxy tells that it stands in between."""
@@ -42,6 +46,7 @@ def guard_flower(*, may_be_open: bool) -> None:
     _keep_out_of_frames()
     if fault := login_fault(tornado_options.basic_auth or ()):
         sys.exit(f"coatcheck cannot start Flower:\n{fault}")
+    logging.getLogger("flower.inspector").addFilter(lambda record: record.msg != NOBODY_ANSWERED)
     if is_for_this_machine(tornado_options) and OPEN_API not in os.environ:
         _let_pages_act()
     if not may_be_open and is_open_to_strangers(tornado_options):

@@ -95,6 +95,8 @@ def ending_of(tool: Tool, call: Callable[[], Any], settings: WorkerSettings, wha
         reference = secrets.token_hex(4)
         is_whole = settings.log_exceptions == "whole"
         raised = f"{type(error).__name__} [reference {reference}] at {places_of(error)}"
+        if not is_whole:
+            raised += "; COATCHECK_LOG_EXCEPTIONS=whole logs its words too, which may quote arguments"
         logger.error("%s: the tool raised %s", what, raised, exc_info=is_whole)
         return _refused(f"The tool {tool.name} failed unexpectedly. Reference: {reference}", settings)
 

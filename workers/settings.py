@@ -42,7 +42,7 @@ class WorkerSettings:
     """`COATCHECK_LOG_FORMAT`: `text` for a person, or `json`: one object a line, with the task's id, tool and run."""
     log_exceptions: str = "places"
     """`COATCHECK_LOG_EXCEPTIONS`: what the log has of an exception that a tool did not mean to raise: its type and its
-    `places`, or the `whole` of it, which may quote arguments."""
+    `places`, or the `whole` of it, which may quote arguments; `make run` logs the whole."""
     allow_open_flower: bool = False
     """`COATCHECK_ALLOW_OPEN_FLOWER`: let Flower listen on other addresses than loopback without a login, where
     something else guards it."""

@@ -15,17 +15,21 @@ from mcp.shared.inbound import x_mcp_header_map
 from mcp_types import HEADER_MISMATCH, INTERNAL_ERROR
 
 from client.bridge.messages import HeaderMap, Message, Unreadable, addressed, error_line, one_line, read_line
-from client.errors import AnswerLost, Busy, ClientError, ServerError, Unreachable
+from client.deadline import Deadline
+from client.errors import AnswerLost, AnswerTooLarge, Busy, ClientError, ServerError, Unreachable
 from client.patience import Patience
 from client.tokens import Token
-from client.transport import EndpointClient, checked_url
-from client.wire import MAX_EVENT_BYTES, MAX_PAGES
+from client.transport import MAX_ANSWER_BYTES, EndpointClient, checked_url, is_event_stream
+from client.wire import MAX_PAGES
 
 Write = Callable[[bytes], Awaitable[None]]
 """Hands the host one line."""
 
 PATIENCE_S: Final = 30.0
 """How long a request is tried again."""
+
+UNREACHED_S: Final = 2.0
+"""The same as long as the server has never answered: its address may be wrong."""
 
 LAST_ANSWERS_S: Final = 2.0
 """How long the answers to earlier requests may take once the host has closed its end."""
@@ -48,6 +52,7 @@ class Bridge:
     write: Write
     _sent: dict[str, Sent] = field(default_factory=dict)
     _header_maps: dict[str, HeaderMap] = field(default_factory=dict)
+    _was_reached: bool = False
     _negotiated: str | None = None
     """The revision that `initialize` settled, for hosts of the older era."""
     _session_id: str | None = None
@@ -111,6 +116,7 @@ class Bridge:
     async def _forward(self, message: Message, request_id: str | int, http: EndpointClient) -> None:
         """The request was answered. It is sent again for as long as that is safe and there is patience."""
         patience = Patience(PATIENCE_S)
+        unreached = Patience(PATIENCE_S, Deadline(UNREACHED_S))
         has_listed = False
         while True:
             try:
@@ -130,7 +136,11 @@ class Bridge:
                     continue
                 await self.write(answer)
                 return
-            pause_s = patience.pause_s(fault.retry_after_s if isinstance(fault, Busy) else None)
+            self._was_reached |= not isinstance(fault, Unreachable)
+            is_first = isinstance(fault, Unreachable) and not self._was_reached
+            pause_s = (unreached if is_first else patience).pause_s(
+                fault.retry_after_s if isinstance(fault, Busy) else None
+            )
             if pause_s is None:
                 raise fault
             await anyio.sleep(pause_s)
@@ -141,7 +151,8 @@ class Bridge:
             async with http.stream(
                 "POST", self.server, content=message.line, headers=self._headers(message)
             ) as response:
-                if response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+                self._was_reached = True
+                if is_event_stream(response):
                     await self._relay(message, response)
                     return None
                 body = await response.aread()
@@ -159,16 +170,18 @@ class Bridge:
     async def _relay(self, message: Message, response: httpx2.Response) -> None:
         """Every message of the stream is a line; what it belongs to stands in the message itself."""
         try:
-            async for event in httpx2.EventSource(response, max_event_size=MAX_EVENT_BYTES):
+            async for event in httpx2.EventSource(response, max_event_size=MAX_ANSWER_BYTES):
                 if event.event != "message" or not event.data:
                     continue
                 line = one_line(event.data.encode())
-                await self.write(line)
                 told = json.loads(line)
+                if not isinstance(told, dict):
+                    raise AnswerLost(self.server, "an event that is none")
+                await self.write(line)
                 if "result" in told or "error" in told:
                     self._note(message, told, response.headers.get("mcp-session-id"))
                     return
-        except (httpx2.SSEError, ValueError, RecursionError) as fault:
+        except (ValueError, RecursionError) as fault:
             raise AnswerLost(self.server, "an event that is none") from fault
         raise AnswerLost(self.server, "the stream ended without a response")
 
@@ -176,15 +189,19 @@ class Bridge:
         """The headers that tools want are known, from a listing that the host did not ask for."""
         meta = message.params.get("_meta", {})
         cursor: str | None = None
+        size = 0
         for _ in range(MAX_PAGES):
             params: dict[str, Any] = {"_meta": meta} if cursor is None else {"_meta": meta, "cursor": cursor}
             body = {"jsonrpc": "2.0", "id": "coatcheck-bridge", "method": "tools/list", "params": params}
             listing = Message(json.dumps(body).encode(), "tools/list", params, "coatcheck-bridge")
-            answer = await self._post(listing, "coatcheck-bridge", http)
-            result = json.loads(answer or b"{}").get("result") or {}
-            cursor = result.get("nextCursor")
+            answer = await self._post(listing, "coatcheck-bridge", http) or b"{}"
+            result = json.loads(answer).get("result")
+            cursor = result.get("nextCursor") if isinstance(result, dict) else None
+            size += len(answer)
             if cursor is None:
                 return
+            if size > MAX_ANSWER_BYTES:
+                raise AnswerTooLarge(self.server, MAX_ANSWER_BYTES)
 
     def _note(self, message: Message, told: Mapping[str, Any], session_id: str | None) -> None:
         """What later requests depend on is known from this response."""
@@ -195,8 +212,10 @@ class Bridge:
             self._session_id = session_id
             self._negotiated = str(result.get("protocolVersion", "")) or None
         elif message.method == "tools/list":
-            for tool in result.get("tools", ()):
-                self._header_maps[str(tool.get("name"))] = x_mcp_header_map(tool.get("inputSchema", {}))
+            tools = result.get("tools")
+            for tool in tools if isinstance(tools, list) else ():
+                if isinstance(tool, dict) and isinstance(schema := tool.get("inputSchema"), dict):
+                    self._header_maps[str(tool.get("name"))] = x_mcp_header_map(schema)
 
     def _headers(self, message: Message) -> dict[str, str]:
         tool = message.params.get("name") if message.method == "tools/call" and message.version is not None else None

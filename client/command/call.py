@@ -90,7 +90,7 @@ def command(
         else:
             report(app, tool, answer)
             if goes_on(answer):
-                app.output.note(f"Call again with: {typed_again(context, tool, arguments, key)}")
+                app.output.note(f"Call again with:\n  {typed_again(context, tool, arguments, key)}")
         context.exit(exit_of_outcome(answer))
     if is_waiting:
         app.output.note(f"Ticket {answer.task_id}")

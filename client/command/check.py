@@ -1,8 +1,11 @@
 """`coatcheck check`"""
 
+import os
+
 import click
 
 from client.command.handed_on import hand_on
+from client.running import running_here
 
 EPILOG = """
 \b
@@ -18,6 +21,9 @@ def command(is_release: bool) -> None:
     """Try every part of a deployment from where it runs: settings, tools, Redis, broker, workers, address, Flower.
 
     Says what is wrong and how to mend it. Exit code 1 when anything is wrong; `coatcheck doctor` is for the other side,
-    whoever calls a server.
+    whoever calls a server. What `make run` runs from this folder is found by itself.
     """
-    hand_on("web.check", ["--release"] if is_release else [])
+    found = {name: value for name, value in running_here().items() if not os.environ.get(name)}
+    if found:
+        click.echo(f"{', '.join(found)}: as the platform has them that runs from this folder.", err=True)
+    hand_on("web.check", ["--release"] if is_release else [], found)

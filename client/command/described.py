@@ -1,6 +1,5 @@
 """How tasks, results and errors look as JSON: the wire's own names, beside the server and the tool."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from client.command.exits import Exit, exit_of
 from client.errors import ClientError, InputNeeded, TaskCancelled, TaskFailed, UnknownTicket, WaitedEnough
 from client.ledger import TOOL_ERROR, Entry
 from client.models import Task
+from client.terminal.text import json_line
 
 
 def wire(model: BaseModel) -> Any:
@@ -51,7 +51,7 @@ def fault_object(fault: ClientError) -> dict[str, Any]:
 
 def fault_line(fault: ClientError) -> str:
     """The same as one line of JSON."""
-    return json.dumps(fault_object(fault), ensure_ascii=False)
+    return json_line(fault_object(fault))
 
 
 def requests_object(requests: Mapping[str, InputRequest]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from client.command.exits import Exit, exit_of
 from client.command.options import with_json, with_server
 from client.errors import ClientError, TasksNotOffered
 from client.models import TASKS
+from client.terminal.text import counted
 
 
 @click.command("doctor", epilog="\b\nExample:\n  coatcheck doctor --profile work")
@@ -41,7 +42,7 @@ def command(app: App) -> None:
 
 
 def _ledger(app: App) -> str:
-    return f"{app.ledger.path} holds {len(app.ledger.entries())} tickets."
+    return f"{app.ledger.path} holds {counted(len(app.ledger.entries()), 'ticket')}."
 
 
 def _server(app: App) -> str:
@@ -57,4 +58,4 @@ def _tasks(app: App) -> str:
 
 
 def _tools(app: App) -> str:
-    return f"{len(app.client.tools())} can be called."
+    return f"{counted(len(app.client.tools()), 'tool')} can be called."

@@ -14,6 +14,7 @@ import click
 
 from client.command.exits import Exit, exit_of
 from client.errors import ClientError, LedgerDamaged
+from client.terminal.text import safe
 from client.version import client_version
 
 COMMANDS: Final = {
@@ -47,7 +48,7 @@ Examples:
 
 \b
 Environment:
-  COATCHECK_URL      the server, by default http://127.0.0.1:8000/mcp
+  COATCHECK_URL      the server, by default the one that `make run` runs here
   COATCHECK_TOKEN    the bearer token for it
   COATCHECK_PROFILE  a profile of profiles.toml instead of both
   COATCHECK_LEDGER   the file that holds the tickets
@@ -97,7 +98,7 @@ class Commands(click.Group):
         except OSError as fault:
             with suppress(OSError):
                 what = fault.filename or "The output"
-                click.secho(f"{what} cannot be used: {fault.strerror or fault}.", err=True, fg="red")
+                click.secho(safe(f"{what} cannot be used: {fault.strerror or fault}."), err=True, fg="red")
             _give_up_output()
             sys.exit(Exit.USAGE)
 
@@ -109,7 +110,7 @@ class Commands(click.Group):
             if ctx.meta.get(IS_JSON):
                 click.echo(import_module("client.command.described").fault_line(fault))
             else:
-                click.secho(str(fault), err=True, fg="red")
+                click.secho(safe(str(fault)), err=True, fg="red")
             ctx.exit(exit_of(fault))
         except KeyboardInterrupt:
             click.echo(err=True)
@@ -153,4 +154,4 @@ def _give_up_output() -> None:
 
 
 def _show_warning(message: Warning | str, *_where: object, **_more: object) -> None:
-    click.secho(str(message), err=True, fg="yellow")
+    click.secho(safe(str(message)), err=True, fg="yellow")

@@ -34,9 +34,9 @@ def command(app: App, task_id: str) -> None:
         for key, request in (task.input_requests or {}).items():
             app.output.lines(described_request(key, request))
         if task.input_requests:
-            app.output.note(f"Answer with: coatcheck answer {typed(ticket.task_id)}")
+            app.output.note(f"Answer with:\n  coatcheck answer {typed(ticket.task_id)}")
         elif task.status == "completed":
-            app.output.note(f"Print the result with: coatcheck wait {typed(ticket.task_id)}")
+            app.output.note(f"Print the result with:\n  coatcheck wait {typed(ticket.task_id)}")
         elif task.error is not None:
             app.output.lines(f"{one_line(task.error.message)} ({task.error.code})")
     click.get_current_context().exit(exit_of_status(task))

@@ -13,7 +13,7 @@ from client.errors import InvalidArguments
 from client.ledger import SENT, TOOL_ERROR, UNKNOWN, Entry, Ledger
 from client.settings import ledger_path
 from client.terminal.output import Output
-from client.terminal.text import duration
+from client.terminal.text import duration, one_line
 
 HEADINGS = ("id", "tool", "status", "age", "server")
 """The columns of the list, on a terminal; in a pipe the same columns stand between tabs, without headings."""
@@ -61,7 +61,7 @@ def command(is_open: bool, forgotten: str | None, is_json: bool) -> None:
         return
     table = Table(*HEADINGS, box=None, pad_edge=False)
     for entry in entries:
-        table.add_row(*(Text(cell, overflow="fold") for cell in _row(entry)))
+        table.add_row(*(Text(one_line(cell), overflow="fold") for cell in _row(entry)))
     console.print(table)
 
 

@@ -1,5 +1,7 @@
 """`coatcheck tools`"""
 
+import re
+
 import click
 
 from client.command.app import App
@@ -23,17 +25,24 @@ def command(app: App, name: str | None) -> None:
         app.output.object({"tools": [wire(tool) for tool in tools]})
         return
     for tool in tools:
-        properties = tool.input_schema.get("properties", {})
-        required = tool.input_schema.get("required", ())
+        properties = tool.input_schema.get("properties")
+        required = tool.input_schema.get("required")
+        properties = properties if isinstance(properties, dict) else {}
+        required = required if isinstance(required, list) else []
         signature = [key if key in required else f"[{key}]" for key in properties]
         app.output.heading(" ".join([tool.name, *signature]))
         description = safe(tool.description or tool.title or "").strip()
         if name is None:
-            app.output.lines(f"  {one_line(description.split('.')[0])}")
+            app.output.lines(f"  {first_sentence(description)}")
             continue
         app.output.lines(f"\n{description}\n")
         for key, rules in properties.items():
             app.output.lines(f"  {key}{'' if key in required else ' (optional)'}: {described(rules)}")
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence on one line, without its full stop. None ends inside a word."""
+    return one_line(re.split(r"\.(?:\s+(?![a-z])|\s*$)|\n\s*\n", text, maxsplit=1)[0])
 
 
 def described(rules: object) -> str:

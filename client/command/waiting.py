@@ -97,7 +97,7 @@ def _detach(app: App, tickets: Sequence[Ticket]) -> None:
     """The person knows how to come back; or has, with a second Ctrl-C, been offered to cancel."""
     (first, *others) = tickets
     how = "coatcheck resume" if others else f"coatcheck wait {typed(first.task_id)}"
-    app.output.note(f"Detached; the work goes on. Come back with: {how}")
+    app.output.note(f"Detached; the work goes on. Come back with:\n  {how}")
     if not app.is_interactive:
         return
     what = "all of it" if others else "it"

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from client.errors import InvalidArguments
 from client.strict_json import NotJson, read_json
-from client.terminal.text import one_line
+from client.terminal.text import counted, one_line
 
 Kind = Literal["text", "integer", "number", "boolean", "choice", "choices", "json"]
 
@@ -24,6 +24,8 @@ EXAMPLES = {
     "uri": "https://example.com/page",
 }
 """How a value of each format looks."""
+
+LIMITS = frozenset({"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"})
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*")
 
@@ -57,7 +59,7 @@ class Field:
     @property
     def hint(self) -> str:
         """What is expected, in a few words; empty when there is nothing to say."""
-        words = [f"like {EXAMPLES[form]}"] if (form := self.rules.get("format")) in EXAMPLES else []
+        words = [f"like {EXAMPLES[form]}"] if (form := str(self.rules.get("format"))) in EXAMPLES else []
         low, high = self.rules.get("minimum"), self.rules.get("maximum")
         if low is not None or high is not None:
             words.append(_range(low, high))
@@ -67,7 +69,7 @@ class Field:
             words.append("as JSON")
         if not self.is_required:
             words.append("optional")
-        return ", ".join(words)
+        return one_line(", ".join(words))
 
     def parse(self, text: str) -> Any:
         """The value that was typed; None when an optional field is left empty. Raises NotAccepted."""
@@ -120,23 +122,39 @@ class Field:
     def _text(self, text: str) -> str:
         low, high = self.rules.get("minLength", 0), self.rules.get("maxLength")
         if len(text) < low:
-            raise NotAccepted(f"At least {low} characters; these are {len(text)}.")
+            raise NotAccepted(f"At least {counted(low, 'character')}, not {len(text)}.")
         if high is not None and len(text) > high:
-            raise NotAccepted(f"At most {high} characters; these are {len(text)}.")
+            raise NotAccepted(f"At most {counted(high, 'character')}, not {len(text)}.")
         return _formatted(text, str(self.rules.get("format", "")))
 
 
 def fields_of(schema: Mapping[str, Any]) -> tuple[Field, ...]:
     """The fields in the schema's order."""
-    required = schema.get("required", ())
-    properties: Mapping[str, Any] = schema.get("properties", {})
-    return tuple(_field(name, rules, is_required=name in required) for name, rules in properties.items())
+    required, properties = schema.get("required"), schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return ()
+    needed = required if isinstance(required, list) else []
+    return tuple(
+        _field(name, _sound(rules), is_required=name in needed)
+        for name, rules in properties.items()
+        if isinstance(rules, Mapping)
+    )
+
+
+def _sound(rules: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rules without limits that are no numbers, which nothing can be compared with."""
+    return {
+        name: value
+        for name, value in rules.items()
+        if name not in LIMITS or (isinstance(value, int | float) and not isinstance(value, bool))
+    }
 
 
 def _field(name: str, rules: Mapping[str, Any], *, is_required: bool) -> Field:
     label = one_line(str(rules.get("title") or name.replace("_", " ").capitalize()))
     description = one_line(str(rules.get("description", "")))
-    choices = _choices(rules.get("items", {}) if rules.get("type") == "array" else rules)
+    items = rules.get("items")
+    choices = _choices(rules if rules.get("type") != "array" else items if isinstance(items, Mapping) else {})
     return Field(name, label, description, _kind(rules, choices), is_required, rules.get("default"), choices, rules)
 
 
@@ -149,13 +167,15 @@ def _kind(rules: Mapping[str, Any], choices: tuple[Choice, ...]) -> Kind:
 
 
 def _choices(rules: Mapping[str, Any]) -> tuple[Choice, ...]:
-    titled = rules.get("oneOf") or rules.get("anyOf") or ()
+    titled = rules.get("oneOf") or rules.get("anyOf")
+    titled = titled if isinstance(titled, list) else []
     if titled and all(isinstance(each, dict) and isinstance(each.get("const"), str) for each in titled):
         return tuple(Choice(each["const"], one_line(str(each.get("title", each["const"])))) for each in titled)
-    values = rules.get("enum", ())
-    if not values or not all(isinstance(value, str) for value in values):
+    values = rules.get("enum")
+    if not isinstance(values, list) or not values or not all(isinstance(value, str) for value in values):
         return ()
-    names = rules.get("enumNames", values)  # the spelling of older revisions
+    names = rules.get("enumNames")  # the spelling of older revisions
+    names = names if isinstance(names, list) else values
     return tuple(Choice(value, one_line(str(name))) for value, name in zip(values, names, strict=False))
 
 

@@ -51,7 +51,9 @@ class FormPerson:
     def ask(self, asking: Asking, key: str, request: InputRequest) -> ElicitResult | None:
         """The person's answer; None to leave it for later, or when this cannot be asked of a person here."""
         if not isinstance(request, ElicitRequest):
-            self._console.print(f"{asking.tool} asks for {request.method}, which cannot be answered at a terminal.")
+            self._console.print(
+                f"{one_line(asking.tool)} asks for {request.method}, which cannot be answered at a terminal."
+            )
             return None
         params = request.params
         title = Text(f"{one_line(asking.tool)} of {one_line(asking.server)} asks")

@@ -3,11 +3,13 @@
 import base64
 import json
 import mimetypes
+import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from mcp_types import (
@@ -19,9 +21,13 @@ from mcp_types import (
     TextResourceContents,
 )
 from rich.console import Console
+from rich.markdown import Markdown
 
 from client.errors import InvalidArguments
-from client.terminal.text import one_line, safe, size
+from client.terminal.text import json_line, one_line, safe, size
+
+_HEADING: Final = re.compile(r"#{1,6} \S.*\n\s*\n")
+"""How Markdown begins that a tool does not declare as such: with a heading, and an empty line below it."""
 
 
 @dataclass
@@ -36,7 +42,7 @@ class Output:
     def note(self, text: str) -> None:
         """Something a person may want to know; a program that reads JSON does not hear it."""
         if not self.is_json:
-            self.notes.print(text, soft_wrap=True)
+            self.notes.print(safe(text), soft_wrap=True)
 
     def lines(self, text: str) -> None:
         """A result for people and for pipes."""
@@ -52,11 +58,12 @@ class Output:
     def object(self, value: Mapping[str, Any]) -> None:
         """The result as one JSON object on one line."""
         is_unicode = (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
-        click.echo(json.dumps(value, ensure_ascii=not is_unicode))
+        click.echo(json_line(value, is_ascii=not is_unicode))
 
     def result(self, tool: str, result: CallToolResult) -> None:
         """The content of a tool's result; what the tool calls an error goes to standard error."""
         texts: list[str] = []
+        is_markdown = False
         for number, block in enumerate(result.content, 1):
             if isinstance(block, TextContent):
                 texts.append(block.text)
@@ -66,18 +73,27 @@ class Output:
                 texts.append(f"{block.name}: {block.uri}")
             elif isinstance(block.resource, TextResourceContents):
                 texts.append(block.resource.text)
+                is_markdown = block.resource.mime_type == "text/markdown"
             else:
                 self._binary(f"{tool or 'result'}-{number}", block.resource.blob, block.resource.mime_type or "")
         if not texts and result.structured_content is not None:
             texts.append(json.dumps(result.structured_content, ensure_ascii=False, indent=2))
         text = "\n\n".join(texts)
         if result.is_error:
-            self.note(safe(text))
+            self.note(text)
+        elif text and (is_markdown or _HEADING.match(text)) and _can_render():
+            console = Console(color_system=None if os.environ.get("NO_COLOR") else "auto")
+            # No hyperlinks: a link would show its words and hide where it leads.
+            console.print(Markdown(safe(text), hyperlinks=False))
         elif text:
             self.lines(text)
 
     def _binary(self, name: str, data: str, mime_type: str) -> None:
-        content = base64.b64decode(data)
+        try:
+            content = base64.b64decode(data)
+        except ValueError:
+            self.note(f"[{one_line(mime_type) or 'binary content'} that is not base64, and is left out]")
+            return
         described = f"{one_line(mime_type) or 'binary content'}, {size(len(content))}"
         if self.save is None:
             self.note(f"[{described}; --save DIR writes it to a file]")
@@ -89,3 +105,8 @@ class Output:
         except OSError as fault:
             raise InvalidArguments(f"{path} cannot be written: {fault.strerror}.") from fault
         self.note(f"[{described}: {path}]")
+
+
+def _can_render() -> bool:
+    """Return whether a person reads standard output, at a terminal that can show more than plain lines."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

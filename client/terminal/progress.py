@@ -5,17 +5,22 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from typing import Protocol
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
 from client.errors import ServerError
 from client.models import Task
-from client.terminal.text import clock, one_line
+from client.terminal.text import clock, one_line, safe
 
 WORDS = {"working": "working", "input_required": "waits for input", "failed": "failed", "cancelled": "cancelled"}
+
+
+BAR_WIDTH = 20
+"""In characters."""
 
 
 class Progress(Protocol):
@@ -59,13 +64,13 @@ class Lines:
         said = _message(task)
         if self._said.get(task.task_id) != said:
             self._said[task.task_id] = said
-            self._console.print(f"{one_line(tool) or task.task_id}: {said}", soft_wrap=True)
+            self._console.print(f"{_name(tool, task)}: {said}", soft_wrap=True)
 
     def trouble(self, fault: ServerError, pause_s: float) -> None:
         """Said once for each outage."""
         if not self._is_away:
             self._is_away = True
-            self._console.print(f"{fault} Trying again.", soft_wrap=True)
+            self._console.print(_trying_again(fault), soft_wrap=True)
 
     def paused(self) -> AbstractContextManager[None]:
         """Lines are in nobody's way."""
@@ -87,9 +92,10 @@ class LiveLines:
         now = datetime.now(UTC)
         for tool, task in list(self._tasks.values()):
             if not task.is_terminal:
-                name = Text(one_line(tool) or task.task_id, style="bold", no_wrap=True)
+                name = Text(_name(tool, task), style="bold", no_wrap=True)
                 passed = Text(clock(now - task.created_at), style="dim", no_wrap=True)
-                table.add_row(self._spinner, name, Text(_message(task), no_wrap=True, overflow="ellipsis"), passed)
+                message = Text(_message(task), no_wrap=True, overflow="ellipsis")
+                table.add_row(self._spinner, name, _bar(task), message, passed)
         yield table if self._tasks else self._asking
         if self._trouble:
             yield Text(self._trouble, style="yellow")
@@ -101,7 +107,7 @@ class LiveLines:
 
     def trouble(self, fault: ServerError, pause_s: float) -> None:
         """A line tells of the outage, until something is seen again."""
-        self._trouble = f"{fault} Trying again."
+        self._trouble = _trying_again(fault)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -118,6 +124,22 @@ class LiveLines:
 
     def __exit__(self, *_: object) -> None:
         self._live.stop()
+
+
+def _name(tool: str, task: Task) -> str:
+    return one_line(tool or task.task_id)
+
+
+def _trying_again(fault: ServerError) -> str:
+    return safe(f"{fault} Trying again.")
+
+
+def _bar(task: Task) -> RenderableType:
+    """Return how far the task has come, as a bar where a total is known."""
+    if task.status != "working" or task.progress is None:
+        return ""
+    done, total = task.progress
+    return ProgressBar(total=total, completed=done, width=BAR_WIDTH)
 
 
 def _message(task: Task) -> str:

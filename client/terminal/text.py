@@ -1,7 +1,9 @@
 """Text from servers, made harmless for a terminal, and numbers in words."""
 
+import json
 import re
 from datetime import timedelta
+from typing import Any
 
 _HARMFUL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 """Control characters, which could move the cursor or pretend to be ours, and those that turn the text around."""
@@ -15,6 +17,17 @@ def safe(text: str) -> str:
 def one_line(text: str) -> str:
     """The same on a single line."""
     return " ".join(safe(text).split())
+
+
+def counted(count: int, noun: str) -> str:
+    """Return the count with its noun, such as `1 ticket` or `2 tickets`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def json_line(value: Any, *, is_ascii: bool = False) -> str:
+    """Return the value as JSON on one line, with what a terminal would obey written as escapes."""
+    text = json.dumps(value, ensure_ascii=is_ascii)
+    return _HARMFUL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def duration(seconds: float) -> str:

@@ -21,7 +21,7 @@ else
   number = number + 1
   redis.call('HSET', task, 'phase', 'running', 'run_id', run_id, 'run_number', number, 'lease', lease,
     'message', message, 'updated', at)
-  redis.call('HDEL', task, 'resend', 'sends', 'round')
+  redis.call('HDEL', task, 'resend', 'sends', 'round', 'progress')
   schedule(due, id, record.expires, lease)
   announce(id)
 end

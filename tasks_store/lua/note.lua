@@ -4,13 +4,13 @@
 --! keys task watched
 --! args id pause message note event
 
-local record = fields(task, 'phase', 'message', 'cancel')
+local record = fields(task, 'phase', 'message', 'cancel', 'progress')
 if record.phase ~= 'delegated' then return { 'ENDED' } end
 local at = clock()
 redis.call('ZADD', watched, 'XX', at + tonumber(pause), id)
 redis.call('HSET', task, 'note', note)
-if record.message ~= message and not record.cancel then
-  redis.call('HSET', task, 'message', message, 'updated', at)
+if (record.message ~= message or (record.progress or '') ~= event) and not record.cancel then
+  redis.call('HSET', task, 'message', message, 'progress', event, 'updated', at)
   if event == '' then announce(id) end
 end
 if event ~= '' then announce(id .. ' ' .. event) end

@@ -50,7 +50,8 @@ local function close(k, id, at, keep, ending)
   local record = fields(k.task, 'created', 'expires', 'ttl')
   local expires = math.max(tonumber(record.expires), at + tonumber(keep))
   redis.call('HDEL', k.task, 'arguments', 'capabilities', 'trace', 'run_id', 'lease', 'resend', 'sends', 'open', 'round',
-    'parked_by', 'limit', 'cancel', 'cancel_at', 'lost', 'max_runs', 'message', 'delegated', 'delegated_by', 'note')
+    'parked_by', 'limit', 'cancel', 'cancel_at', 'lost', 'max_runs', 'message', 'delegated', 'delegated_by', 'note',
+    'progress')
   redis.call('HSET', k.task, 'phase', 'done', 'updated', at, 'expires', expires, 'ttl', expires - tonumber(record.created),
     unpack(ending))
   redis.call('DEL', k.inputs, k.steps)

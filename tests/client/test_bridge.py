@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ from tests.client.scripted import (
     told,
 )
 from tests.support.platform import ROOT, Platform
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 Json = dict[str, Any]
@@ -342,3 +344,37 @@ def test_a_wrong_address_is_told_before_anything_is_read(command: Command) -> No
     ended = command.process("stdio", "--url", "nonsense")
     assert ended.code == 2
     assert "is not an address" in ended.err
+
+
+def test_a_bridge_to_where_nothing_listens_says_so_before_its_host_gives_up(home: object) -> None:
+    """K5.10: hosts wait for a few seconds."""
+    with host(f"http://127.0.0.1:{free_port()}/mcp") as bridged:
+        bridged.ask("server/discover")
+        assert select.select([bridged.process.stdout], [], [], 20)[0], "no answer while a host would wait"
+        error = bridged.read()["error"]
+        assert "Nothing answers at http://127.0.0.1" in error["message"]
+
+
+def test_a_bridge_waits_for_a_server_that_was_there(home: object) -> None:
+    """K5.10: a patience of two seconds is for an address that may be wrong."""
+    scripts = {"tools/list": [Raw(503, headers={"Retry-After": "3"}), Result({})]}
+    with Scripted(scripts) as server, host(server.url) as bridged:
+        bridged.ask("tools/list")
+        assert "result" in bridged.read()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Raw(200, b"data: 5\n\n", {"Content-Type": "text/event-stream"}),
+        Raw(200, b'{"result":{"tools":[5,{"name":"x","inputSchema":7}]}}', {"Content-Type": "application/json"}),
+        Raw(200, b'{"result":{"tools":7}}', {"Content-Type": "application/json"}),
+    ],
+)
+def test_what_is_no_answer_keeps_the_bridge_alive(home: object, reply: Raw) -> None:
+    """K5.1: an error in any phase becomes an answer to the host."""
+    with Scripted({"tools/list": [reply, Result({})], "tasks/get": completed()}) as server, host(server.url) as bridged:
+        bridged.ask("tools/list")
+        assert "id" in bridged.read()
+        bridged.ask("tasks/get", 2, taskId="t-1")
+        assert bridged.read()["id"] == 2

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import pytest
 
 from client.command.exits import Exit
 from client.command.group import COMMANDS
+from client.command.tools import first_sentence
+from client.errors import CallUnanswered, InputNeeded, NotFinished, UnknownTicket, WaitedEnough
 from client.ledger import Ledger
 from tests.client.command import Command
 from tests.client.scripted import Error, Hangup, Raw, Result, Scripted, asking, created, task
@@ -64,7 +67,7 @@ def test_a_call_that_asks_ends_with_the_ticket_and_what_to_do(command: Command, 
     ended = command(*REPORT)
     assert (ended.code, ended.out) == (Exit.INPUT_NEEDED, "")
     (entry,) = ledger.entries()
-    assert f"coatcheck answer {entry.task_id}" in ended.err
+    assert f"  coatcheck answer {entry.task_id}" in ended.err.splitlines()
     assert "approved (boolean" in ended.err
 
 
@@ -85,6 +88,53 @@ def test_a_ticket_goes_through_status_answer_and_wait(command: Command, tmp_path
     assert base64.b64decode(again["result"]["content"][1]["data"]).startswith(b"\x89PNG")
     assert command("status", task_id).code == Exit.COMPLETED
     assert command("answer", task_id, "--decline").code == Exit.USAGE
+
+
+def test_every_command_to_copy_stands_on_a_line_of_its_own() -> None:
+    """K5.8: a full stop or a word beside it would be copied too."""
+    form = {"key": None}
+    faults = [
+        UnknownTicket("t-1", "s", is_kept=True),
+        InputNeeded("t-1", form),  # type: ignore[arg-type]
+        WaitedEnough("t-1", 1),
+        NotFinished("t-1", "working"),
+        CallUnanswered("brew", "k"),
+    ]
+    for fault in faults:
+        lines = [line for line in str(fault).splitlines() if "coatcheck" in line]
+        assert lines
+        assert all(re.fullmatch(r"  coatcheck \S+ [^.:]*", line) for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    ("description", "sentence"),
+    [
+        ("Runs the Celery task shop.tasks.close_month.", "Runs the Celery task shop.tasks.close_month"),
+        ("Says v1.2 of it. And more.", "Says v1.2 of it"),
+        ("Takes a table, e.g. a CSV.\nMore.", "Takes a table, e.g. a CSV"),
+        ("No full stop\n\nMore", "No full stop"),
+        ("One\nline", "One line"),
+        ("", ""),
+    ],
+)
+def test_a_tool_is_listed_with_its_first_sentence(description: str, sentence: str) -> None:
+    """K5.9: no dot inside a name ends one."""
+    assert first_sentence(description) == sentence
+
+
+@pytest.mark.parametrize(("count", "said"), [(0, "0 tickets"), (1, "1 ticket"), (2, "2 tickets")])
+def test_counts_and_nouns_agree(command: Command, ledger: Ledger, count: int, said: str) -> None:
+    """K6.3."""
+    for number in range(count):
+        ledger.send("s", "brew", f"k{number}", None)
+    assert f"holds {said}." in command("doctor").out
+
+
+def test_a_report_reaches_a_pipe_as_markdown(command: Command) -> None:
+    """K5.6."""
+    report = {"resultType": "complete", "content": [{"type": "text", "text": "# Report\n\n| a |\n| --- |\n| 1 |\n"}]}
+    with Scripted({"tools/call": Result(report)}) as server:
+        assert command("call", "brew", COATCHECK_URL=server.url).out == "# Report\n\n| a |\n| --- |\n| 1 |\n\n"
 
 
 def test_declining_leads_to_a_tool_error_on_standard_error(command: Command) -> None:
@@ -333,5 +383,5 @@ def test_an_id_that_begins_with_a_dash_is_told_as_it_has_to_be_typed(command: Co
     begun = Result(created().value | {"taskId": "-t"})
     with Scripted({"tools/call": begun, "tasks/get": asking("q")}) as server:
         ended = command("call", "brew", COATCHECK_URL=server.url)
-        assert "coatcheck answer -- -t." in ended.err
+        assert "  coatcheck answer -- -t" in ended.err.splitlines()
         assert command("status", "--", "-t", COATCHECK_URL=server.url).code == Exit.INPUT_NEEDED

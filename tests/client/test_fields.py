@@ -1,6 +1,7 @@
 """What is typed into a form becomes what the schema wants, or is refused with a reason."""
 
 import math
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -8,6 +9,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from client.terminal.fields import Choice, Field, NotAccepted, fields_of
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": []},
+        {"properties": {"a": 5}, "required": 7},
+        {"properties": {"a": {"type": "array", "items": 5, "minItems": "x"}}, "required": "a"},
+        {"properties": {"a": {"oneOf": 5, "enum": 6}}},
+        {"properties": {"a": {"enum": ["x"], "enumNames": 3, "minLength": None}}},
+        {"properties": {"a": {"type": "integer", "minimum": "1", "maximum": True, "title": 5, "format": []}}},
+    ],
+)
+def test_a_form_that_is_none_is_shown_as_far_as_it_goes(schema: dict[str, Any]) -> None:
+    """K5.1: the errors of servers end in no traceback."""
+    for field in fields_of(schema):
+        assert field.hint is not None
+        assert isinstance(field.shown(1), str)
+        with suppress(NotAccepted):
+            field.parse("1")
+        with suppress(NotAccepted):
+            field.check_count(1)
 
 
 def field(*, required: bool = True, **rules: Any) -> Field:

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,27 @@ def test_every_option_reaches_the_program(command: Command) -> None:
     assert (entry["tenant"], entry["principal"], entry["scopes"]) == ("acme", "-ann", ["a", "b"])
     assert "expires" in entry
     assert "coatcheck_" in ended.err
+
+
+@pytest.mark.parametrize("arguments", [("check",), ("token", "new", "ann")])
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_a_reader_that_leaves_early_is_no_error(command: Command, arguments: tuple[str, ...], buffered: str) -> None:
+    """K5.7: such as `head`."""
+    with command.start(*arguments, PYTHONUNBUFFERED=buffered, REDIS_URL="redis://127.0.0.1:1/0") as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        said = process.stderr.read().decode()
+    assert [line for line in said.splitlines() if "Error" in line or "Traceback" in line] == [], said
+
+
+def test_an_output_that_cannot_be_written_is_told_in_a_line(command: Command) -> None:
+    """K5.7."""
+    with Path("/dev/full").open("w") as full:
+        command_line = [sys.executable, "-m", "web.tokens", "new", "ann"]
+        ended = subprocess.run(command_line, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[1:] == ["The output cannot be used: No space left on device."]
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_a_call_that_its_server_could_not_finish_is_called_again_by_the_command_
     assert ended.code == Exit.TOOL_ERROR
     (entry,) = ledger.entries()
     assert (entry.tool, entry.status, entry.task_id) == ("await_file", SENT, "")
-    _, _, typed = ended.err.partition("Call again with: coatcheck ")
+    _, _, typed = ended.err.partition("Call again with:\n  coatcheck ")
     again = shlex.split(typed)
     assert entry.idempotency_key in again
     assert "unanswered" in alice("tickets").out

@@ -562,3 +562,21 @@ class TestWrongServers:
         nonsense = Raw(200, b"{", {"Content-Type": "application/json"})
         with Scripted({"tasks/get": nonsense}) as server, pytest.raises(Misunderstood):
             make(server).ticket("t-1").status()
+
+
+@pytest.mark.parametrize(
+    "odd", [{"ttlMs": 10**40}, {"ttlMs": -(10**40)}, {"createdAt": "2026-11-29T10:00:00"}, {"pollIntervalMs": 20.0}]
+)
+def test_odd_times_of_a_server_end_in_no_traceback(make: Make, odd: dict[str, Any]) -> None:
+    """K5.1."""
+    content = {"resultType": "complete", "content": [{"type": "text", "text": "done"}]}
+    last = Result(task("completed", result=content, **odd))
+    with Scripted({"tools/call": created(**odd), "tasks/get": [Result(task(**odd)), last]}) as server:
+        assert ticket(make(server)).wait().content
+
+
+@pytest.mark.parametrize("asked", ["9" * 400, "Mon, 01 Jan 0001 00:00:00 -0000", "soon", "-1"])
+def test_odd_pauses_of_a_server_end_in_no_traceback(make: Make, asked: str) -> None:
+    """K5.1."""
+    with Scripted({"server/discover": Raw(503, headers={"Retry-After": asked})}) as server, pytest.raises(Busy):
+        make(server, patience_s=0).discover()

@@ -32,7 +32,7 @@ def peer_python(request: pytest.FixtureRequest) -> Path:
     python = folder / "bin" / "python"
     if not (folder / "complete").exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-        install = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--requirement"]
+        install = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "--requirement"]
         subprocess.run([*install, str(HERE / "requirements.txt")], check=True)
         (folder / "complete").touch()
     return python

@@ -131,3 +131,18 @@ def test_a_token_is_not_sent_in_the_clear() -> None:
         Coatcheck("http://coatcheck.example.com/mcp", token="secret")
     for host in ("127.0.0.1", "localhost", "[::1]"):
         Coatcheck(f"http://{host}:8000/mcp", token="secret").close()
+
+
+def test_profiles_that_an_editor_has_marked_are_read(home: Path) -> None:
+    """K5.1: with a byte order mark."""
+    profiles_path().parent.mkdir(parents=True)
+    profiles_path().write_text('default = "a"\n[profiles.a]\nurl = "https://a.example/mcp"\n', encoding="utf-8-sig")
+    assert load_settings().chosen.url == "https://a.example/mcp"
+
+
+def test_profiles_in_another_encoding_are_told_as_such(home: Path) -> None:
+    """K5.1."""
+    profiles_path().parent.mkdir(parents=True)
+    profiles_path().write_text('default = "a"\n', encoding="utf-16")
+    with pytest.raises(InvalidSettings, match=r"profiles\.toml are not UTF-8 text"):
+        load_settings()

@@ -2,6 +2,7 @@
 
 import re
 import signal
+from pathlib import Path
 
 import pexpect
 import pytest
@@ -40,7 +41,10 @@ def ended(terminal: Terminal) -> tuple[int, str]:
 
 
 def test_a_report_survives_the_death_of_the_process_that_waits_for_it(command: Command, ledger: Ledger) -> None:
-    """What Coatcheck is for: the wait is killed while the task asks, and another process goes on with it."""
+    """What Coatcheck is for: the wait is killed while the task asks, and another process goes on with it.
+
+    K5.6: a terminal shows the report, and not its Markdown.
+    """
     with command.terminal("call", "generate_report", "--arg", "source=sales") as terminal:
         terminal.expect("Approve this outline")
         terminal.expect("Approve the outline")
@@ -56,10 +60,13 @@ def test_a_report_survives_the_death_of_the_process_that_waits_for_it(command: C
         terminal.send("y" + ENTER)
         fill(terminal, "Comment", "Looks right")
         choose(terminal, "Send this", 0)
-        terminal.expect("# Report: sales")
+        terminal.expect("Report: sales")
+        assert not (terminal.before or "").endswith("# ")
         code, printed = ended(terminal)
     assert code == Exit.COMPLETED
     assert "Approved with the comment: Looks right" in printed
+    assert "##" not in printed
+    assert "| --- |" not in printed
     assert [entry.status for entry in ledger.entries()] == ["completed"]
 
 
@@ -191,11 +198,20 @@ def test_the_progress_of_a_task_is_shown_in_place(command: Command) -> None:
         assert ended(terminal)[0] == Exit.COMPLETED
 
 
+def test_a_bar_shows_how_far_a_task_has_come_where_it_says_so(command: Command, home: Path) -> None:
+    """K5.5."""
+    with command.terminal("call", "count", "-a", f"path={home / 'enough'}") as terminal:
+        terminal.expect(r"count[^\n]*━━━━[^\n]*Counting")
+        (home / "enough").touch()
+        terminal.expect("counted")
+        assert ended(terminal)[0] == Exit.COMPLETED
+
+
 def test_one_interrupt_detaches(command: Command, ledger: Ledger) -> None:
     with command.terminal("call", "loiter", "-a", "seconds=60") as terminal:
         terminal.expect("Running")
         terminal.send(CTRL_C)
-        terminal.expect("Detached; the work goes on. Come back with: coatcheck wait")
+        terminal.expect(r"Detached; the work goes on. Come back with:\r\n  coatcheck wait [0-9a-f]{33}\r\n")
         assert ended(terminal)[0] == Exit.DETACHED
     (entry,) = ledger.entries()
     assert command("status", entry.task_id, "--json").json["status"] == "working"
@@ -248,7 +264,7 @@ def test_only_a_word_for_it_says_yes_or_no(command: Command) -> None:
         choose(terminal, "Send this", 0)
         code, printed = ended(terminal)
     assert code == Exit.COMPLETED
-    assert "# Report: sales" in printed
+    assert "Report: sales" in printed
 
 
 def test_enter_alone_takes_the_no_that_is_shown(command: Command) -> None:

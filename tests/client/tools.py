@@ -72,6 +72,16 @@ def tell(ctx: Context) -> str:
 
 
 @tool
+def count(ctx: Context, path: str) -> str:
+    """Says how far of how much it has come, until there is a file."""
+    ctx.progress(2, 8, "Counting")
+    while not Path(path).exists():
+        ctx.check_cancelled()
+        time.sleep(0.05)
+    return "counted"
+
+
+@tool
 def disguise(ctx: Context) -> str:
     """Says what a terminal would obey."""
     return "before\x1b[2J\x1b]0;owned\x07after"

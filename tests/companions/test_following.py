@@ -136,7 +136,7 @@ def test_questions_of_every_kind_come_in_words_and_with_schemas_that_fitting_ans
     for words in (
         "waits for 4 answers",
         '"person" asks the person: Who are you?',
-        "- name: a text (at least 1 characters, at most 40 characters), required (Your name)",
+        "- name: a text (at least 1 character, at most 40 characters), required (Your name)",
         "- age: a whole number (at least 18), required",
         '- size: one of "small", "large", required',
         "open https://test.example/sign-in : Please sign in",

@@ -11,16 +11,6 @@ from tests.support.client import Client
 from tests.support.leaks import leaked_keys
 from tests.support.platform import Platform
 
-WHAT_THE_README_LEAVES_OUT = """
-
-def add_up(month: str) -> dict[str, float]:
-    return {"sales": 3.5}
-
-
-def close_books(month: str, totals: dict[str, float]) -> dict[str, float]:
-    return totals
-"""
-
 
 @pytest.fixture(scope="session")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
@@ -48,7 +38,7 @@ def client(platform: Platform) -> Iterator[Client]:
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     """A `make run`, with the tool that stands in the README beside the bundled ones."""
     folder = tmp_path_factory.mktemp("checkout")
-    (folder / "mytools.py").write_text(code("Write a tool", "python") + WHAT_THE_README_LEAVES_OUT)
+    (folder / "mytools.py").write_text(code("Write a tool", "python"))
     checkout = Checkout(folder, env={"COATCHECK_TOOLS": "mytools,workers.tools"})
     try:
         checkout.start()

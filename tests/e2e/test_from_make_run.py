@@ -94,6 +94,7 @@ def test_the_commands_of_the_readme_give_the_answers_that_stand_there(checkout: 
 
 
 def test_the_tool_in_the_readme_works_as_it_stands(checkout: Checkout) -> None:
+    """K5.14."""
     with checkout.client() as client:
         task_id = client.start("close_month", {"month": "2026-10"})
         asked = client.wait_for(task_id, "input_required")["inputRequests"]["approve"]
@@ -111,6 +112,19 @@ def test_the_official_python_client_sees_a_task_through(checkout: Checkout) -> N
     assert "Approve this outline?" in told
     assert "# Report: sales\n\n300 rows, 9 columns" in told
     assert told.endswith("(image)\n")
+
+
+def test_the_command_finds_what_runs_from_its_folder(checkout: Checkout) -> None:
+    """K5.3."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("COATCHECK_")}
+    env |= {"PYTHONPATH": str(ROOT), "HOME": str(checkout.folder)}
+
+    def says(*arguments: str) -> str:
+        command = [sys.executable, "-m", "client", *arguments]
+        return subprocess.check_output(command, cwd=checkout.folder, env=env, text=True, timeout=60)
+
+    assert f"at {checkout.url}" in says("discover")
+    assert "ok    worker          1 alive" in says("check")
 
 
 def test_ctrl_c_ends_everything_and_the_next_start_has_every_task(checkout: Checkout) -> None:

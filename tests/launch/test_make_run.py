@@ -1,5 +1,6 @@
 """The launcher behind `make run`, with real processes: small ones of the tests' own in place of web and worker."""
 
+import json
 import os
 import signal
 import socket
@@ -16,8 +17,9 @@ import psutil
 import pytest
 
 from launch.embedded_redis import embedded_redis
-from launch.errors import InvalidSettings
+from launch.errors import InvalidSettings, PortTaken, ProcfileUnusable
 from launch.events import Events, PlatformNotReady, PlatformReady
+from launch.procfile import read_procfile
 from launch.readiness import report_readiness
 from launch.settings import LaunchSettings
 from launch.supervisor import without_password
@@ -175,6 +177,15 @@ def redis_says(path: Path, command: bytes) -> bytes:
         return connection.recv(1000)
 
 
+def found_in(folder: Path, **environ: str) -> dict[str, object]:
+    """What the command finds that is started in this folder, without settings of its own."""
+    code = "import json; from client.running import running_here; from client.settings import load_settings; "
+    code += "print(json.dumps({'url': load_settings().chosen.url, 'REDIS_URL': running_here().get('REDIS_URL')}))"
+    env = {"PYTHONPATH": str(ROOT), "HOME": str(folder), **environ}
+    told: dict[str, object] = json.loads(subprocess.check_output([sys.executable, "-c", code], cwd=folder, env=env))
+    return told
+
+
 def test_ready_is_said_when_readyz_answers_200_and_not_before(start: Callable[..., Launch]) -> None:
     launch = start(ready=False)
     wait_until((launch.folder / "pool-started").exists, what="the worker's pool")
@@ -318,6 +329,92 @@ def test_settings_reach_the_processes_and_the_launchers_own_python_comes_first(s
     words = line.partition("worker-sees ")[2].split()
     assert words[:2] == [f"unix://{launch.folder}/.data/redis.sock", "as-it-was"]
     assert Path(words[2]).parent == Path(sys.executable).parent
+
+
+def test_what_runs_is_found_from_its_folder_and_only_while_it_runs(start: Callable[..., Launch]) -> None:
+    """K5.3."""
+    launch = start()
+    launch.wait_for_ready()
+    file = launch.folder / ".data/running.json"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert found_in(launch.folder) == {
+        "url": f"http://127.0.0.1:{launch.port}/mcp",
+        "REDIS_URL": f"unix://{launch.folder}/.data/redis.sock",
+    }
+    assert found_in(launch.folder, COATCHECK_URL="http://other.example/mcp")["url"] == "http://other.example/mcp"
+    launch.process.kill()
+    launch.process.wait()
+    assert file.exists()
+    assert found_in(launch.folder) == {"url": "http://127.0.0.1:8000/mcp", "REDIS_URL": None}
+    wait_until(launch.left_nothing, what="no process left")
+    again = start()
+    again.wait_for_ready()
+    again.process.send_signal(signal.SIGINT)
+    again.wait_for_end()
+    assert not file.exists()
+
+
+def test_another_data_folder_is_found_by_its_variable(start: Callable[..., Launch], tmp_path: Path) -> None:
+    """K5.3."""
+    launch = start(COATCHECK_DATA_DIR=str(tmp_path / "elsewhere"))
+    launch.wait_for_ready()
+    found = found_in(tmp_path, COATCHECK_DATA_DIR=str(tmp_path / "elsewhere"))
+    assert found["url"] == f"http://127.0.0.1:{launch.port}/mcp"
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"pid": "x"}', '{"pid": 1e400}', '{"pid": 1, "variables": []}', "\udcff"])
+def test_a_file_that_says_nothing_is_no_platform(tmp_path: Path, text: str) -> None:
+    """K5.3."""
+    (tmp_path / "running.json").write_text(text, errors="surrogateescape")
+    found = found_in(tmp_path, COATCHECK_DATA_DIR=str(tmp_path))
+    assert found == {"url": "http://127.0.0.1:8000/mcp", "REDIS_URL": None}
+
+
+@pytest.mark.parametrize(("environ", "said"), [({}, "whole"), ({"COATCHECK_LOG_EXCEPTIONS": "places"}, "places")])
+def test_whoever_develops_reads_the_whole_of_what_a_tool_raised(
+    start: Callable[..., Launch], environ: dict[str, str], said: str
+) -> None:
+    """K5.2."""
+    program = "import os, time; print('exceptions:', os.environ['COATCHECK_LOG_EXCEPTIONS']); time.sleep(600)"
+    launch = start(procfile=f'web: python web.py\nworker: python -c "{program}"\n', **environ)
+    wait_until(lambda: f"exceptions: {said}" in launch.output, what=f"the worker's first line in {launch.output}")
+
+
+@pytest.mark.parametrize(
+    ("folder", "says"),
+    [("a-file", "cannot be used"), ("a-file/below", "cannot be used")],
+)
+def test_what_the_system_refuses_is_told_in_a_sentence(
+    start: Callable[..., Launch], tmp_path: Path, folder: str, says: str
+) -> None:
+    """K5.1."""
+    (tmp_path / "a-file").touch()
+    launch = start(COATCHECK_DATA_DIR=str(tmp_path / folder))
+    assert launch.wait_for_end() == 1
+    assert says in launch.output
+    assert "Traceback" not in launch.output
+
+
+def test_a_data_folder_that_takes_no_file_is_told_in_a_sentence(start: Callable[..., Launch], tmp_path: Path) -> None:
+    """K5.1."""
+    (tmp_path / "data" / "running.json").mkdir(parents=True)
+    launch = start(COATCHECK_DATA_DIR=str(tmp_path / "data"))
+    assert launch.wait_for_end() == 1
+    assert f"coatcheck: {tmp_path}/data/running.json cannot be used" in launch.output
+    assert "Traceback" not in launch.output
+
+
+def test_a_procfile_that_is_no_text_is_told_in_a_sentence(start: Callable[..., Launch], tmp_path: Path) -> None:
+    """K5.1."""
+    (tmp_path / "Odd").write_bytes(b"web: \xff\n")
+    with pytest.raises(ProcfileUnusable, match="it is not UTF-8 text"):
+        read_procfile(tmp_path / "Odd")
+
+
+def test_the_command_that_frees_a_start_from_a_taken_port_stands_on_its_own_line() -> None:
+    """K5.8: and names a port that there is."""
+    assert str(PortTaken("PORT", 8000)).splitlines()[1:] == ["  PORT=8001 make run"]
+    assert str(PortTaken("PORT", 65535)).splitlines()[1:] == ["  PORT=65534 make run"]
 
 
 def test_no_redis_is_started_when_one_is_named_and_its_password_is_not_shown(start: Callable[..., Launch]) -> None:

@@ -147,6 +147,26 @@ def test_progress_shows_as_the_tasks_message(store: TaskStore, raw: Redis) -> No
     assert task.updated_ms > 1000
 
 
+def test_how_far_a_run_has_come_is_told_only_while_it_works(store: TaskStore) -> None:
+    """K5.5: what a run that is over has reported says nothing of the next."""
+    task_id = running(store)
+    store.progress(task_id, "run-1", "Half of it", b'{"progress":1,"total":2}')
+    assert store.get(OWNER, task_id).progress == b'{"progress":1,"total":2}'
+    store.release(task_id, "run-1")
+    assert store.get(OWNER, task_id).progress == b""
+    store.claim(task_id, "run-2")
+    assert store.get(OWNER, task_id).progress == b""
+
+
+def test_progress_with_the_same_message_is_news(store: TaskStore, raw: Redis) -> None:
+    """K5.5."""
+    task_id = running(store)
+    store.progress(task_id, "run-1", "Counting", b'{"progress":1,"total":2}')
+    raw.hset(TaskKeys.of(task_id).task, "updated", "1000")
+    store.progress(task_id, "run-1", "Counting", b'{"progress":2,"total":2}')
+    assert store.get(OWNER, task_id).updated_ms > 1000
+
+
 def test_the_first_result_of_a_step_stands(store: TaskStore) -> None:
     task_id = running(store)
     store.keep_step(task_id, "run-1", "load", b"1")

@@ -2,6 +2,7 @@
 
 import io
 import json
+import statistics
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 
@@ -112,6 +113,24 @@ class TestReading:
         table = read_csv('a;b\n"x;1 ""y""\nz";2\n')
 
         assert table.columns[0].cells == ('x;1 "y"\nz',)
+
+    @pytest.mark.parametrize(
+        ("text", "columns"),
+        [
+            ('order,"a|b|c|d"\n1,5\n', {"order": (1,), "a|b|c|d": (5,)}),
+            ('order,"a|b"\n1,"x|y"\n', {"order": (1,), "a|b": ("x|y",)}),
+            ("date,a;b;c\n2025-01-01,5\n2025-01-02,6\n", {"a;b;c": (5, 6)}),
+            ('a,b|c\n"1,5"|2\n3|4\n', {"a,b": (1.5, 3), "c": (2, 4)}),
+            ("region;units, total\nNorth;1,5\nSouth;2,5\n", {"region": ("North", "South"), "units, total": (1.5, 2.5)}),
+            ("value\n1,5\n2,5\n", {"value": (1.5, 2.5)}),
+            ('a,b\n"x\n|""|",1\n', {"a": ('x\n|"|',), "b": (1,)}),
+        ],
+    )
+    def test_the_delimiter_is_the_one_by_which_all_rows_agree(self, text: str, columns: dict[str, object]) -> None:
+        """K6.1."""
+        found = {column.name: column.cells for column in read_csv(text).columns}
+
+        assert {name: found.get(name) for name in columns} == columns
 
     def test_the_name_of_a_column_is_on_one_line(self) -> None:
         """Another line would be one more entry of the outline that a person approves."""
@@ -242,8 +261,36 @@ class TestFigures:
             upper_quartile=4,
             maximum=100,
             mean=22,
-            standard_deviation=43.61765698,
+            standard_deviation=statistics.stdev([1, 2, 3, 4, 100]),
         )
+
+    def test_figures_are_exact_and_only_words_for_a_reader_are_rounded(self) -> None:
+        """K6.2."""
+        table = read_csv("x,y\n12345678901.25,a\n12345678901.75,a\n")
+        outline = make_outline(table, "medium")
+        report = make_report("a test", table, "medium", outline)
+        figures = report.columns[0]
+
+        assert isinstance(figures, NumberFigures)
+        assert (figures.minimum, figures.maximum, figures.mean) == (12345678901.25, 12345678901.75, 12345678901.5)
+        assert [bar.label for bar in figures.distribution] == ["12,345,678,901.25", "12,345,678,901.75"]
+        assert "| 12,345,678,901.25 |" in as_markdown(report, outline)
+
+    @pytest.mark.parametrize("size", SIZES)
+    def test_whole_numbers_keep_all_their_digits_also_in_a_later_run(self, size: Size) -> None:
+        """K6.2: a float has 15 of them."""
+        report = report_on("x,y\n9007199254740993,1\n9007199254740995,2\n", size)
+        kept = decode(encode("figures", report, make_report, max_bytes=2**20), make_report)
+
+        assert [(kept.columns[0].minimum, kept.columns[0].maximum)] == [(9007199254740993, 9007199254740995)]
+
+    def test_numbers_that_differ_are_told_apart_by_the_labels_of_their_bars(self) -> None:
+        """K6.2."""
+        few = distribution(typed_column("x", ["1.00001", "1.00002", "1234567890123.5"]))
+        many = distribution(typed_column("x", [f"1.0000{n:02}" for n in range(40)]))
+
+        assert [bar.label for bar in few] == ["1.00001", "1.00002", "1,234,567,890,123.5"]
+        assert len({bar.label for bar in many}) == len(many)
 
     def test_one_number_has_no_deviation(self) -> None:
         figures = report_on("x,y\n7,a\n").columns[0]
@@ -344,6 +391,21 @@ class TestMarkdown:
             "## Texts",
         ]
         assert "| units | 3 | 1 | 10 | 15 | 20 | 25 | 30 | 20 | 10 |" in markdown.splitlines()
+
+    @pytest.mark.parametrize(
+        ("text", "form", "extent"),
+        [
+            ("x\n1\n2\n", "2 rows, 1 column. ", "2 rows, 1 column, 0 missing cells. "),
+            ("x,y\n1,\n", "1 row, 2 columns. ", "1 row, 2 columns, 1 missing cell. "),
+        ],
+    )
+    def test_counts_and_nouns_agree(self, text: str, form: str, extent: str) -> None:
+        """K6.3."""
+        table = read_csv(text)
+        outline = make_outline(table, "small")
+
+        assert approval_form(table, outline).to_wire()["params"]["message"].startswith(form)
+        assert as_markdown(make_report("x", table, "small", outline), outline).splitlines()[2].startswith(extent)
 
     def test_cells_cannot_break_the_table_or_inject_markup(self) -> None:
         table = Table((TextColumn("unit_price", ("a|b\n<script> [x](y) *z*",)),))

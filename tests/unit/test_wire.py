@@ -86,6 +86,23 @@ def test_a_task_shows_what_belongs_to_its_status_and_no_more(one: Task, more: di
     }
 
 
+@pytest.mark.parametrize(
+    ("reported", "meta"),
+    [
+        (b'{"progress":2,"total":8,"message":"Counting"}', {"io.coatcheck/progress": {"progress": 2, "total": 8}}),
+        (b'{"progress":2}', {}),
+        (b'{"progress":2,"total":null}', {}),
+        (b"", {}),
+    ],
+)
+def test_a_task_says_how_far_of_how_much_it_has_come(reported: bytes, meta: dict[str, object]) -> None:
+    """K5.5."""
+    one = task(Status.WORKING, progress=reported)
+    assert sent(wire.task_as_it_stands(one))["_meta"] == {**meta, wire.SERVER_INFO: SERVER}
+    told = json.loads(wire.task_notification("s", one))["params"]
+    assert told["_meta"] == {**meta, wire.SUBSCRIPTION_ID: "s"}
+
+
 def test_a_failed_task_always_has_a_status_message() -> None:
     """TASK-6, C86."""
     failed = Task(TASK_ID, "greet", Status.FAILED, 0, 0, 1, 1, "", error=TaskError(-32603, "Why"))

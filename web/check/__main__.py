@@ -7,7 +7,6 @@ left out. What is wrong with one part keeps none from being tried but those that
 import argparse
 import logging
 import os
-import sys
 
 from environs import Env
 
@@ -15,6 +14,7 @@ from tasks_store import unknown_variables
 from web.check.flower import FlowerSettings
 from web.check.mended import mended, untried
 from web.check.parts import PARTS, RUNNING, Deployment, Doubtful, Wrong, catalogue_of
+from web.programs import run
 from web.settings import read_what_can_be
 from workers.tool import Catalogue
 
@@ -76,7 +76,10 @@ def _wrong(name: str, wrong: Wrong) -> int:
 
 def _tell(verdict: str, name: str, wrong: Wrong) -> None:
     _say(verdict, name, str(wrong))
-    _say("", "", f"→ {wrong.mend}")
+    how, *commands = wrong.mend.splitlines()
+    _say("", "", f"→ {how}")
+    for command in commands:
+        _say("", "", f"  {command}")
 
 
 def _say(verdict: str, name: str, message: str) -> None:
@@ -84,4 +87,4 @@ def _say(verdict: str, name: str, message: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -18,6 +18,7 @@ from web.auth.tokens import entries_of
 from web.check.flower import FlowerSettings
 from web.errors import InvalidSettings, IssuerUnavailable
 from web.settings import Settings
+from web.wording import counted
 from workers.catalogue import load_catalogue
 from workers.errors import BrokerRefused, BrokerUnavailable, ResultsUnavailable, UnsafeResults, WorkersError
 from workers.exposed.cluster import Cluster
@@ -127,8 +128,8 @@ def worker(deployment: Deployment) -> str:
     with _reaching_redis():
         alive = deployment.store.workers_alive()
     if not alive:
-        raise Wrong("none that takes messages was seen lately", "start one: celery -A workers worker, or read its log")
-    return f"{alive} take messages"
+        raise Wrong("none that takes messages was seen lately", "read its log, or start one:\ncelery -A workers worker")
+    return f"{alive} alive, taking messages"
 
 
 def exposed(deployment: Deployment) -> str:
@@ -152,7 +153,8 @@ def exposed(deployment: Deployment) -> str:
         raise Wrong("; ".join(faults), "correct what is exposed, or how their workers are started; then try again")
     if found:
         raise Doubtful("; ".join(why for why, _ in found), "compare the two addresses, as each process sees them")
-    return f"{len(works)} tasks, known to those of {alive} workers that listen, with their results where they are read"
+    known = f"{counted(len(works), 'task')}, known to those of {counted(alive, 'worker')} that listen"
+    return f"{known}, with their results where they are read"
 
 
 def public_address(deployment: Deployment) -> str:

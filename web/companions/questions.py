@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import orjson
 
+from web.wording import counted
 from workers.inputs import ELICITATION, SAMPLING
 
 _ACTIONS: Final = {
@@ -80,7 +81,7 @@ def in_words(task_id: str, questions: Sequence[Mapping[str, Any]]) -> str:
     """The questions, and how to answer them."""
     keys = ", ".join(f"{orjson.dumps(one['key']).decode()}: …" for one in questions)
     lines = [
-        f"The task waits for {len(questions)} answer{'s' if len(questions) > 1 else ''}.",
+        f"The task waits for {counted(len(questions), 'answer')}.",
         *(f"- {_told(one)}" for one in questions),
         f'Answer with task_answer, {{"task_id": "{task_id}", "answers": {{{keys}}}}}; some of several may come later.',
     ]
@@ -149,12 +150,12 @@ def _range(schema: Mapping[str, Any]) -> str:
     words = {
         "minimum": "at least {}",
         "maximum": "at most {}",
-        "minLength": "at least {} characters",
-        "maxLength": "at most {} characters",
         "minItems": "at least {} of them",
         "maxItems": "at most {} of them",
     }
+    lengths = {"minLength": "at least {}", "maxLength": "at most {}"}
     found = [text.format(schema[name]) for name, text in words.items() if name in schema]
+    found += [text.format(counted(schema[name], "character")) for name, text in lengths.items() if name in schema]
     return f" ({', '.join(found)})" if found else ""
 
 

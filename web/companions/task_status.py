@@ -17,6 +17,7 @@ from web.companions.shown import TASK_PROPERTIES, TASK_REQUIRED, shown
 from web.connections import Connections
 from web.limits import Limits
 from web.waiting import is_at_rest, until_at_rest
+from web.wording import counted
 from workers.content import Content, ToolResult
 from workers.errors import ToolError
 
@@ -133,7 +134,8 @@ def _told(task: Task) -> ToolResult:
     doing = f" ({task.message})" if task.message else ""
     pause = task.poll_interval_ms / 1000
     return ToolResult(
-        [f"{name} is working{doing}. Call task_status again with wait_seconds, or in {pause:g} seconds."], structured
+        [f"{name} is working{doing}. Call task_status again with wait_seconds, or in {counted(pause, 'second')}."],
+        structured,
     )
 
 

@@ -27,6 +27,7 @@ from web.threads import compute
 from web.waiting import Progress, until
 from web.wire import Result as TodaysResult
 from web.wire import compact
+from web.wording import counted
 from workers.tool import Catalogue, Mode
 
 LEAST_MS: Final = 1_000
@@ -146,7 +147,7 @@ class OlderTools:
         while True:
             seen = yield from rising.over(until(has_news, task, look, watch, deadline - time.monotonic()))
             if seen is None:
-                limit = f"within {limit_s:g} seconds"
+                limit = f"within {counted(limit_s, 'second')}"
                 if told & task.input_requests.keys():
                     why = f"asks a question that this host did not answer {limit}; perhaps it cannot show it"
                     return self._unasked(asked, new, task, f"The tool {why} ({_kinds(task)})")

@@ -25,6 +25,7 @@ from web.settings import Settings
 from web.threads import compute
 from web.waiting import Progress, until_at_rest
 from web.wire import Result, compact, input_required, task_created, tools_listed
+from web.wording import counted
 from workers.errors import InvalidArguments
 from workers.tool import Catalogue, Tool
 
@@ -221,9 +222,8 @@ class CallTool:
             seen = yield from until_at_rest(task, read, watch, self._settings.web.sync_ms / 1000)
         if seen is not None:
             return self._result_of(called, seen)
-        limit = (
-            f"The tool did not finish within {self._settings.web.sync_ms / 1000:g} seconds, the limit of a waiting call"
-        )
+        limit_s = self._settings.web.sync_ms / 1000
+        limit = f"The tool did not finish within {counted(limit_s, 'second')}, the limit of a waiting call"
         if self._following.can_follow:
             return self._calls.tool_error(f"{limit}. {self._following.in_words(task.task_id)}")
         if key:

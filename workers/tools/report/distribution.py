@@ -7,10 +7,13 @@ from datetime import datetime
 
 from workers.tools.report.model import Bar
 from workers.tools.report.table import BooleanColumn, Column, DateColumn, NumberColumn
-from workers.tools.report.wording import number_text, shortened
+from workers.tools.report.wording import exact_text, number_text, shortened
 
 MAX_BARS = 12
 """More cannot be told apart in the chart."""
+
+MOST_DECIMALS = 12
+"""Decimals of the ends of a range; narrower ranges are written in scientific form."""
 
 DATE_PREFIXES = (10, 7, 4, 3, 2, 1)
 """Leading characters of an ISO date that make a day, a month, a year, a decade (`202x`), and so on."""
@@ -47,16 +50,15 @@ def _numbers(numbers: Sequence[float]) -> tuple[Bar, ...]:
     """One bar for each number when they are few, else for each range; a range holds its lower end."""
     counts = Counter(numbers)
     if len(counts) <= MAX_BARS:
-        return tuple(Bar(number_text(number), counts[number]) for number in sorted(counts))
+        return tuple(Bar(exact_text(number), counts[number]) for number in sorted(counts))
     lowest, highest = min(numbers), max(numbers)
     width = _round_width((highest - lowest) / (MAX_BARS - 2))
     start = math.floor(lowest / width) * width
     last = min(int((highest - start) / width), MAX_BARS - 1)
     ranges = Counter(min(max(int((number - start) / width), 0), last) for number in numbers)
-    return tuple(
-        Bar(f"{number_text(start + index * width)} to {number_text(start + (index + 1) * width)}", ranges[index])
-        for index in range(last + 1)
-    )
+    decimals = min(max(0, -math.floor(math.log10(width))), MOST_DECIMALS)
+    ends = [number_text(start + index * width, decimals) for index in range(last + 2)]
+    return tuple(Bar(f"{ends[index]} to {ends[index + 1]}", ranges[index]) for index in range(last + 1))
 
 
 def _round_width(width: float) -> float:

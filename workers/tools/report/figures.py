@@ -18,7 +18,7 @@ from workers.tools.report.model import (
 )
 from workers.tools.report.outline import Outline, Size
 from workers.tools.report.table import BooleanColumn, Column, DateColumn, NumberColumn, Table
-from workers.tools.report.wording import date_text, tidy
+from workers.tools.report.wording import date_text
 
 MOST_COMMON = 3
 """Texts that a summary names."""
@@ -62,13 +62,13 @@ def _figures(column: Column, outline: Outline) -> ColumnFigures:
             column.name,
             present,
             missing,
-            minimum=tidy(numbers[0]),
-            lower_quartile=tidy(lower),
-            median=tidy(median),
-            upper_quartile=tidy(upper),
-            maximum=tidy(numbers[-1]),
-            mean=tidy(statistics.fmean(numbers)),
-            standard_deviation=tidy(statistics.stdev(numbers)) if present > 1 else None,
+            minimum=numbers[0],
+            lower_quartile=lower,
+            median=median,
+            upper_quartile=upper,
+            maximum=numbers[-1],
+            mean=statistics.fmean(numbers),
+            standard_deviation=statistics.stdev(numbers) if present > 1 else None,
             distribution=bars,
             outliers=_outliers(column, lower, upper) if outline.columns("outliers") else None,
         )
@@ -86,12 +86,12 @@ def _outliers(column: NumberColumn, lower_quartile: float, upper_quartile: float
     reach = 1.5 * (upper_quartile - lower_quartile)
     lower_fence, upper_fence = lower_quartile - reach, upper_quartile + reach
     outside = [
-        Outlier(row, tidy(cell))
+        Outlier(row, cell)
         for row, cell in enumerate(column.cells, 1)
         if cell is not None and not lower_fence <= cell <= upper_fence
     ]
     outside.sort(key=lambda outlier: -max(lower_fence - outlier.value, outlier.value - upper_fence))
-    return Outliers(tidy(lower_fence), tidy(upper_fence), len(outside), tuple(outside[:FARTHEST]))
+    return Outliers(lower_fence, upper_fence, len(outside), tuple(outside[:FARTHEST]))
 
 
 def _correlation(first: NumberColumn, second: NumberColumn) -> Correlation | None:
@@ -104,4 +104,4 @@ def _correlation(first: NumberColumn, second: NumberColumn) -> Correlation | Non
     except statistics.StatisticsError:  # numbers so small that their squares are 0
         return None
     # Rounding may carry a perfect correlation a hair past 1.
-    return Correlation(first.name, second.name, tidy(max(-1.0, min(1.0, coefficient))), len(pairs))
+    return Correlation(first.name, second.name, max(-1.0, min(1.0, coefficient)), len(pairs))

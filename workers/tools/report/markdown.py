@@ -14,7 +14,7 @@ from workers.tools.report.model import (
     TextFigures,
 )
 from workers.tools.report.outline import Outline, Topic
-from workers.tools.report.wording import number_text
+from workers.tools.report.wording import counted, number_text
 
 # An underscore inside a word is no markup, and names of columns are full of them.
 _MARKUP = re.compile(r"([\\`*\[\]<>|]|(?<!\w)_|_(?!\w))")
@@ -23,7 +23,8 @@ _MARKUP = re.compile(r"([\\`*\[\]<>|]|(?<!\w)_|_(?!\w))")
 def as_markdown(report: Report, outline: Outline, comment: str = "") -> str:
     """The report as its outline says, with the comment of whoever approved it; cells cannot inject markup."""
     missing = sum(figures.missing for figures in report.columns)
-    extent = f"{report.row_count} rows, {len(report.columns)} columns, {missing} missing cells."
+    counts = (report.row_count, "row"), (len(report.columns), "column"), (missing, "missing cell")
+    extent = ", ".join(counted(count, noun) for count, noun in counts) + "."
     chart = f"The chart shows the distribution of {_plain(outline.charted)}."
     parts = [f"# Report: {_plain(report.source)}", f"{extent} {chart}"]
     if comment:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from workers.tools.report.outline import Size
+from workers.tools.report.table import Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Outlier:
     """A cell far from the rest; `row` counts from 1 below the header, blank rows left out."""
 
     row: int
-    value: float
+    value: Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,11 @@ class NumberFigures:
     name: str
     count: int
     missing: int
-    minimum: float
-    lower_quartile: float
-    median: float
-    upper_quartile: float
-    maximum: float
+    minimum: Number
+    lower_quartile: Number
+    median: Number
+    upper_quartile: Number
+    maximum: Number
     mean: float
     standard_deviation: float | None
     distribution: tuple[Bar, ...] = ()

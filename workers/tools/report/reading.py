@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -9,8 +10,11 @@ from workers.errors import ToolError
 from workers.tools.report.table import Table, TextColumn
 from workers.tools.report.typing_columns import typed_column
 
-DELIMITERS = (",", ";", "\t", "|")
-"""The first one wins where several cut the header into the same number of names."""
+DELIMITERS = ("\t", ";", ",", "|")
+"""The first one wins where several fit equally well: a comma also stands in prose and in numbers."""
+
+_QUOTED = re.compile(r'(\A|[\t;,|\r\n]) *"[^"]*+(?:""[^"]*+)*+"(?= *(?:[\t;,|\r\n]|\Z))')
+"""A quoted cell, with what stands before it."""
 
 MAX_COLUMNS = 60
 """A form that lists more names cannot be judged by a person."""
@@ -25,14 +29,14 @@ MAX_NAME_LENGTH = 100
 def read_csv(text: str) -> Table:
     """The table that the text holds: one header row, then at least one row of the same width.
 
-    The delimiter is the one which cuts the header into the most names; blank rows are skipped.
+    The delimiter is the one by which the rows agree best; blank rows are skipped.
     """
     if "\0" in text:
         raise ToolError(
             "The CSV holds NUL bytes, so it is not plain text. Convert the file to UTF-8 CSV and send that."
         )
     text = text.removeprefix("\ufeff")
-    rows = _filled_rows(text, max(DELIMITERS, key=lambda delimiter: _header_width(text, delimiter)))
+    rows = _filled_rows(text, _delimiter_of(text))
     _, header = next(rows, (0, []))
     names = [" ".join(name.split()) for name in header]
     _check_header(names)
@@ -57,12 +61,18 @@ def read_csv(text: str) -> Table:
     return Table(columns)
 
 
-def _header_width(text: str, delimiter: str) -> int:
-    """The number of cells in the first filled row; 0 when it cannot be read with this delimiter."""
-    try:
-        return next((len(row) for _, row in _filled_rows(text, delimiter)), 0)
-    except ToolError:
-        return 0
+def _delimiter_of(text: str) -> str:
+    """Return the delimiter by which the most rows have as many cells as the header, which has more than one if it can.
+
+    Quoted cells count as cells, whatever they hold.
+    """
+    lines = re.split(r"[\r\n]+", _QUOTED.sub(r"\1x", text))
+
+    def fit(delimiter: str) -> tuple[bool, float, int]:
+        width, *widths = [line.count(delimiter) + 1 for line in lines if line.strip(f"{delimiter} \t")] or [0]
+        return width > 1, widths.count(width) / max(len(widths), 1), width
+
+    return max(DELIMITERS, key=fit)
 
 
 def _filled_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -6,13 +6,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+Number = int | float
+"""A whole number keeps all its digits, which a float would not beyond 15 of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class NumberColumn:
     """Finite numbers; at least one is present."""
 
     name: str
-    cells: tuple[float | None, ...]
+    cells: tuple[Number | None, ...]
     kind: Literal["number"] = "number"
 
 

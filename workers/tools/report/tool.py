@@ -18,6 +18,7 @@ from workers.tools.report.model import Report
 from workers.tools.report.outline import Outline, Size, make_outline
 from workers.tools.report.reading import read_csv
 from workers.tools.report.table import Table
+from workers.tools.report.wording import counted
 from workers.tools.sample_tables import SAMPLES, sample_text
 
 STAGES = 4
@@ -96,7 +97,8 @@ def source_label(source: str) -> str:
 def approval_form(table: Table, outline: Outline) -> Elicit:
     """The form on which a person approves the outline."""
     return Elicit(
-        f"{table.row_count} rows, {len(table.columns)} columns. Approve this outline?\n\n{outline.as_text()}",
+        f"{counted(table.row_count, 'row')}, {counted(len(table.columns), 'column')}. Approve this outline?\n\n"
+        f"{outline.as_text()}",
         {
             "approved": Annotated[bool, Field(title="Approve the outline")],
             "comment": Annotated[str | None, Field(title="Comment", max_length=500)],

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
-from workers.tools.report.table import BooleanColumn, Column, DateColumn, NumberColumn, TextColumn
+from workers.tools.report.table import BooleanColumn, Column, DateColumn, Number, NumberColumn, TextColumn
 
 Value = TypeVar("Value")
 
@@ -21,6 +21,9 @@ LARGEST_NUMBER = 1e50
 
 DATE_FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d")
 """Tried in this order after ISO 8601, one for the whole column: where both fit, the day comes first."""
+
+LARGEST_INTEGER = 2**63
+"""A larger whole number is kept as a float: JSON libraries refuse it, or read it as one."""
 
 # No leading zero: `00741` is a code, and its zeros matter.
 _POINT_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -59,17 +62,20 @@ def _boolean(text: str) -> bool | None:
     return BOOLEANS.get(text.casefold())
 
 
-def _point_number(text: str) -> float | None:
+def _point_number(text: str) -> Number | None:
     return _number(text.replace(",", "")) if _POINT_NUMBER.fullmatch(text) else None
 
 
-def _comma_number(text: str) -> float | None:
+def _comma_number(text: str) -> Number | None:
     return _number(text.replace(".", "").replace(",", ".")) if _COMMA_NUMBER.fullmatch(text) else None
 
 
-def _number(text: str) -> float | None:
+def _number(text: str) -> Number | None:
     number = float(text)
-    return number if abs(number) <= LARGEST_NUMBER else None
+    if abs(number) > LARGEST_NUMBER:
+        return None
+    is_whole = not set(text) & set(".eE") and abs(number) < LARGEST_INTEGER
+    return int(text) if is_whole else number
 
 
 def _iso_date(text: str) -> datetime | None:

@@ -1,4 +1,4 @@
-"""Numbers, dates and texts as a report writes them."""
+"""Numbers, dates and texts as a report writes them for a reader."""
 
 from datetime import datetime, time
 
@@ -6,16 +6,24 @@ MAX_TEXT_LENGTH = 60
 """Characters of a cell that the report repeats."""
 
 
-def tidy(number: float) -> float:
-    """The number to ten significant digits, without the noise of binary fractions."""
-    return float(f"{number:.10g}")
-
-
-def number_text(number: float) -> str:
-    """The number for people: up to three decimals, thousands apart; scientific where that would not do."""
-    if number == 0 or 1e-3 <= abs(number) < 1e12:
-        return f"{number:,.3f}".rstrip("0").rstrip(".")
+def number_text(number: float, decimals: int = 3) -> str:
+    """Return the number with up to so many decimals and its thousands apart; scientific where it is too long."""
+    if isinstance(number, int):
+        return f"{number:,}"
+    if number == 0 or 10.0**-decimals <= abs(number) < 1e15:
+        text = f"{number:,.{decimals}f}"
+        return text.rstrip("0").rstrip(".") if decimals else text
     return f"{number:.4g}"
+
+
+def exact_text(number: float) -> str:
+    """Return the number with all its digits, so that no two different numbers look alike."""
+    return f"{number:,}".removesuffix(".0")
+
+
+def counted(count: int, noun: str) -> str:
+    """Return the count with its noun, such as `1 row` or `2 rows`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def date_text(moment: datetime) -> str:

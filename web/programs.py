@@ -1,0 +1,37 @@
+"""How a program that prints for a person ends."""
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NoReturn
+
+UNREAD = 1
+"""The exit code of a program whose output nobody reads any more, or cannot be written."""
+
+
+def run(main: Callable[[], int]) -> NoReturn:
+    """End the process with the exit code of `main`; quietly when whoever read its output has left.
+
+    An output that cannot be written, as on a full disk, is told in a line.
+    """
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = UNREAD
+    except OSError as fault:
+        code = UNREAD
+        with suppress(OSError):
+            print(f"The output cannot be used: {fault.strerror or fault}.", file=sys.stderr)  # noqa: T201
+    if code == UNREAD:
+        _give_up_output()
+    sys.exit(code)
+
+
+def _give_up_output() -> None:
+    """Send what is still buffered nowhere, so that the end of the process does not stumble over it once more."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
