@@ -18,6 +18,9 @@ from tasks_store.vault import Vault
 PROMISES: Final = frozenset({"create", "repeated", "answer"})
 """The scripts whose reply is a promise to a client: under `strict` they are on disk before it is given."""
 
+BATCH: Final = 500
+"""Calls that are sent in one round trip."""
+
 CONFIRMED_MS: Final = 60_000
 """How long the key that is written to be waited for stays."""
 
@@ -80,13 +83,22 @@ class Sender:
         return reply
 
     def send_all(self, one: Script, calls: Sequence[tuple[Mapping[str, str], Mapping[str, Argument]]]) -> list[Any]:
-        """Return the script's reply to each call, all of them in one round trip. For scripts that only read."""
+        """Return the script's reply to each call, in one round trip for each BATCH. For scripts that only read."""
+        return [
+            reply
+            for start in range(0, len(calls), BATCH)
+            for reply in self._send_batch(one, calls[start : start + BATCH])
+        ]
+
+    def _send_batch(
+        self, one: Script, calls: Sequence[tuple[Mapping[str, str], Mapping[str, Argument]]]
+    ) -> Sequence[Any]:
         with self.client() as client:
             pipeline = client.pipeline(transaction=False)
             for named, args in calls:
                 ordered, values = one.order(named, args)
                 pipeline.execute_command("EVALSHA", one.sha, len(ordered), *ordered, *values)
-            replies = pipeline.execute(raise_on_error=False)
+            replies: list[Any] = pipeline.execute(raise_on_error=False)
         if any(isinstance(reply, NoScriptError) for reply in replies):
             return [self.send(one, named, **args) for named, args in calls]
         with driver_errors_translated():

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -159,26 +158,19 @@ class TaskStore:
             raise TaskNotFound(task_id)
         return task_of(task_id, reply[1:], self._vault)
 
-    def get_all(self, wanted: Sequence[tuple[Owner, str]]) -> list[Task | None]:
+    def get_all(self, wanted: Sequence[tuple[Owner, str]], most: int) -> list[Task | None]:
         """Return each of these owners' tasks as it stands now, None where there is none.
 
-        All in one round trip, but for those with large results.
+        A completed task whose result has more bytes than `most` has none here. One round trip for each 500 tasks.
         """
         calls: list[tuple[Mapping[str, str], Mapping[str, Argument]]] = []
         for owner, task_id in wanted:
             k = TaskKeys.of(task_id)
-            calls.append(({"task": k.task, "inputs": k.inputs}, {"owner": owner.key, "most": LARGE_BYTES}))
-        replies = self._sender.send_all(script("get"), calls) if calls else []
-        tasks: list[Task | None] = []
-        for (owner, task_id), reply in zip(wanted, replies, strict=True):
-            if reply[0] == b"FOUND":
-                tasks.append(task_of(task_id, reply[1:], self._vault))
-                continue
-            tasks.append(None)
-            if reply[0] == b"LARGE":
-                with suppress(TaskNotFound):
-                    tasks[-1] = self.get(owner, task_id)
-        return tasks
+            calls.append(({"task": k.task, "inputs": k.inputs}, {"owner": owner.key, "most": most}))
+        return [
+            None if reply[0] == b"NOT_FOUND" else task_of(task_id, reply[1:], self._vault)
+            for (_, task_id), reply in zip(wanted, self._sender.send_all(script("get"), calls), strict=True)
+        ]
 
     def answer(self, owner: Owner, task_id: str, answers: Mapping[str, bytes]) -> Answered:
         """The answers to outstanding inputs are durable; the rest is ignored. The first answer to a key stands.

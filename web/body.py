@@ -1,6 +1,7 @@
 """Reads a request's body within bounds of size and time."""
 
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from flask import Request
@@ -8,14 +9,16 @@ from gevent import Timeout
 from gunicorn.http.errors import ParseException
 
 from web.errors import BodyTooLarge, BodyTooSlow, MalformedBody
-from web.in_flight import InFlight
+from web.in_flight import LARGE, PIECE, InFlight
 
 SOCKET: Final = "gunicorn.socket"
 """Where gunicorn leaves the connection in the WSGI environment."""
 
 DISCARD_BYTES: Final = 64 * 1024
+"""How much of a refused body is read, so that another request can follow on its connection."""
+
 DISCARD_S: Final = 0.05
-"""How much of a refused body is read, and for how long, so that another request can follow on its connection."""
+"""For how long."""
 
 LATE: Final = "The body did not arrive whole in time"
 
@@ -42,7 +45,7 @@ class BodyReader:
         length = request.content_length
         if length is not None and length > self._max_bytes:
             raise self._too_large()
-        body = self._read(request.environ["wsgi.input"], self._max_bytes + 1 if length is None else length)
+        body = self._read(request.environ, self._max_bytes + 1 if length is None else length)
         if len(body) > self._max_bytes:
             raise self._too_large()
         if length is not None and len(body) < length:
@@ -63,13 +66,36 @@ class BodyReader:
     def _too_large(self) -> BodyTooLarge:
         return BodyTooLarge(f"The body is larger than {self._max_bytes} bytes")
 
-    def _read(self, source: Any, most: int) -> bytes:
+    def _read(self, environ: Mapping[str, Any], most: int) -> bytes:
+        source = environ["wsgi.input"]
         try:
-            with self._in_flight.hold(most), Timeout(self._limit_s, BodyTooSlow(LATE)):
-                body: bytes = source.read(most)
+            with _patient(environ.get(SOCKET)), Timeout(self._limit_s, BodyTooSlow(LATE)):
+                body: bytes = source.read(most) if most <= LARGE else self._in_pieces(source, most)
         except OSError as fault:
             raise BodyTooSlow(LATE) from fault
         except ParseException as fault:
             # gunicorn reads chunks as the body is read, and says so then.
             raise MalformedBody("The chunks of the body, or its trailers, are malformed") from fault
         return body
+
+    def _in_pieces(self, source: Any, most: int) -> bytes:
+        body = bytearray()
+        with self._in_flight.hold() as hold_more:
+            while len(body) < most and (piece := source.read(min(PIECE, most - len(body)))):
+                body += piece
+                hold_more(len(piece))
+        return bytes(body)
+
+
+@contextmanager
+def _patient(connection: Any) -> Iterator[None]:
+    """Leave out the connection's own time limit, which is that of an answer."""
+    if connection is None:
+        yield
+        return
+    limit = connection.gettimeout()
+    connection.settimeout(None)
+    try:
+        yield
+    finally:
+        connection.settimeout(limit)

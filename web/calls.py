@@ -36,7 +36,8 @@ class Calls:
         """The result of a tool that runs here, or the wait for it. Raises CallFailed, and what a Served tool raises."""
         if isinstance(tool, Served):
             return tool.serve(call, arguments)
-        ending = self.authors.run(partial(run_inline, tool, arguments, self._settings.workers))
+        with self.place(call.owner):
+            ending = self.authors.run(partial(run_inline, tool, arguments, self._settings.workers))
         self._connections.measures.count(RUNS, tool.name, ending.outcome)
         if ending.error is not None:
             raise call_failed(ending.error)

@@ -9,6 +9,7 @@ from web.errors import TooManyStreams, TooManyWaiting
 from web.limits.concurrency import ConcurrencyLimit
 from web.settings import Settings
 from web.streams import Streams
+from web.waiting import Shutdown
 from workers.measures import Gauge, Measures
 from workers.signatures import Dispatcher
 from workers.tool import Catalogue
@@ -43,6 +44,7 @@ class ConnectionsOfProcess:
 
     def end_streams(self) -> None:
         """Let the streams of this process end, and none begin. Return at once."""
+        Shutdown.begin()
         if (made := self._by_pid.get(os.getpid())) is not None:
             made.streams.end_all()
 

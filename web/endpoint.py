@@ -4,6 +4,7 @@ Source: basic/transports/streamable-http.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from flask import Request, Response
@@ -12,18 +13,20 @@ from web.answer import Answer, Era
 from web.auth import Caller
 from web.body import SOCKET, BodyReader
 from web.dispatch import Dispatch
-from web.errors import MethodNotAllowed
+from web.envelope import readable_id
+from web.errors import MethodNotAllowed, TooManyWaiting
 from web.events import HEADERS, event
 from web.front_door import View
 from web.guards import EVENT_STREAM, JSON, Acceptable, Doorkeeper, acceptable, check_content_type
 from web.headers import sent_with
-from web.in_flight import LARGE, InFlight
+from web.in_flight import LARGE, InFlight, WaitingBodies
 from web.json_reader import read_json
 from web.metrics import SERVED
 from web.observed import observed
 from web.streaming import Client, in_one_piece, streamed
 from web.threads import LARGE as LARGE_BODY
 from web.threads import compute, is_large
+from web.waiting import WAKE
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -70,6 +73,7 @@ def endpoint(
     in_flight: InFlight,
 ) -> View:
     """What serves the MCP endpoint. What none of the other eras takes is for the dispatch."""
+    waiting_bodies = WaitingBodies()
 
     def serve(request: Request) -> Response:
         response = answered(request)
@@ -87,8 +91,10 @@ def endpoint(
             forms = acceptable(request.environ.get("HTTP_ACCEPT", ""))
             check_content_type(request)
             sent = bodies.read(request)
-            is_large.set(len(sent) > LARGE_BODY)
+            size = len(sent)
+            is_large.set(size > LARGE_BODY)
             body = compute(read_json, sent)
+            del sent
         except Exception as fault:  # noqa: BLE001 - as in the dispatch
             bodies.discard(request, fault)
             return response_of(dispatch.refused(fault), Acceptable(json=True, event_stream=False))
@@ -96,13 +102,20 @@ def endpoint(
         era = next((other for other in others if other.takes(body, header)), dispatch)
         if (method := _served_method(body, era)) is not None:
             request.environ[SERVED] = method
-        reply = observed(body, lambda: era.answer(body, caller, header))
+        WAKE.set(None)
+        reply = observed(body, partial(era.answer, body, caller, header))
         if isinstance(reply, Answer):
             return response_of(reply, forms)
+        try:
+            answering = waiting_bodies.held(reply.answering, size)
+        except TooManyWaiting as fault:
+            reply.answering.close()
+            return response_of(dispatch.refused(fault, method or "?", readable_id(body)), forms)
+        del body
         client = Client(request.environ.get(SOCKET))
         if reply.is_streamed and forms.event_stream:
-            return Response(streamed(reply.answering, client, in_flight), mimetype=EVENT_STREAM, headers=HEADERS)
-        whole = in_one_piece(reply.answering, client)
+            return Response(streamed(answering, client, in_flight), mimetype=EVENT_STREAM, headers=HEADERS)
+        whole = in_one_piece(answering, client)
         return Response(status=CLIENT_LEFT) if whole is None else response_of(whole, forms)
 
     def response_of(answer: Answer, forms: Acceptable) -> Response:

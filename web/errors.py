@@ -159,6 +159,10 @@ class TooManyWaiting(WebError):
     """As many calls wait for their jobs in this process as may."""
 
 
+class AuthorsCodeTooSlow(WebError):
+    """Code of a tool that runs in this process took too long; it belongs on a worker."""
+
+
 class TooManyStreams(WebError):
     """As many streams are open in this process as may, or it is about to end."""
 
@@ -202,6 +206,7 @@ TABLE: Final[Mapping[type[Exception], Row]] = {
     LimitReached: Row(LIMIT_REACHED, 429),
     IssuerUnavailable: Row(INTERNAL_ERROR, 503, "The issuer of tokens does not answer"),
     TooManyWaiting: Row(INTERNAL_ERROR, 503, retry_after_s=AWAY_S),
+    AuthorsCodeTooSlow: Row(INTERNAL_ERROR, 503, retry_after_s=AWAY_S),
     TooManyStreams: Row(INTERNAL_ERROR, 503, retry_after_s=AWAY_S),
     StoreUnavailable: Row(INTERNAL_ERROR, 503, "The task store does not answer", AWAY_S),
     WriteUnconfirmed: Row(INTERNAL_ERROR, 503, "The task store does not confirm that writes are on disk", AWAY_S),

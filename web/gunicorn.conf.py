@@ -22,7 +22,7 @@ from web.auth.settings import is_loopback
 from web.errors import InvalidSettings
 from web.json_log import JsonLog
 from web.settings import read_settings
-from web.worker import BoundedGeventWorker
+from web.worker import BoundedGeventWorker, BoundedRequest
 
 FILES = 1024
 """How many files one process may have open besides its clients' connections."""
@@ -40,6 +40,7 @@ bind = [f"[{settings.host}]:{settings.port}" if ":" in settings.host else f"{set
 
 BoundedGeventWorker.head_s = settings.body_ms / 1000
 BoundedGeventWorker.answer_s = settings.answer_ms / 1000
+BoundedRequest.head_bytes = max(64 * 1024, 2 * settings.max_header_bytes)
 worker_class = BoundedGeventWorker
 """Streams, waiting calls and slow clients cost a greenlet each; see docs/architecture.md for why and how much."""
 workers = settings.processes

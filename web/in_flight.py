@@ -1,53 +1,76 @@
-"""The memory that slow clients hold: large bodies that arrive, and large answers that are not taken yet."""
+"""The memory that clients hold: bodies that arrive, answers that are not taken yet, calls that wait."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 import gevent
 from greenlet import greenlet
 
+from web.answer import Answering
+from web.errors import TooManyWaiting
+
 LARGE: Final = 32 * 1024
 """Bytes; what is smaller is bounded by the number of connections."""
 
 MOST: Final = 32 * 1024 * 1024
-"""Bytes of large bodies and answers that one process holds at a time."""
+"""Bytes of large bodies and answers that one process holds before it gives up slow clients."""
+
+MOST_AT_ONCE: Final = 3 * MOST
+"""The same, however quick the clients are."""
+
+PATIENCE_S: Final = 1.0
+"""How long a client can hold its part whatever others want."""
 
 PIECE: Final = 64 * 1024
-"""Bytes of a stream that are handed to the server at a time, since it copies each piece."""
+"""Bytes that are read of a body, and handed to the server of a stream, at a time."""
+
+MOST_WAITING: Final = 8 * 1024 * 1024
+"""Bytes of the bodies of calls that wait and of streams. What is made of a body has many times its size."""
 
 
 class TooSlow(TimeoutError):
     """The client held its memory for longer than anybody else when there was no more."""
 
 
-class InFlight:
-    """Bounds what all clients of a process hold. When it is too much, the client that has held its part longest is cut
-    off: one that reads or sends at an ordinary speed is done long before."""
+class Held:
+    """What one greenlet holds."""
 
-    def __init__(self, most: int = MOST) -> None:
-        self._most = most
-        self._bytes: dict[greenlet, int] = {}
-        """By greenlet, the oldest first."""
+    def __init__(self, holder: greenlet) -> None:
+        self.holder = holder
+        self.since = time.monotonic()
+        self.size = 0
+        self.is_over = False
+
+
+class InFlight:
+    """Bounds what all clients of a process hold.
+
+    When it is too much, the client that has held its part longest is cut off: one that reads or sends at an ordinary
+    speed is done before.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[Held, None] = {}
+        """The oldest first."""
         self._total = 0
 
     @contextmanager
-    def hold(self, size: int) -> Iterator[None]:
-        """Hold so many bytes for the length of the block, in which TooSlow can be raised at any wait."""
-        if size <= LARGE:
-            yield
-            return
-        me = gevent.getcurrent()
-        self._total += size
-        while self._total > self._most and self._bytes:
-            oldest = next(iter(self._bytes))
-            self._total -= self._bytes.pop(oldest)
-            gevent.kill(oldest, TooSlow("Too slow for so large a message"))
-        self._bytes[me] = size
+    def hold(self, size: int = 0) -> Iterator[Callable[[int], None]]:
+        """Hold so many bytes for the length of the block, in which TooSlow can be raised at any wait.
+
+        The block can hold more of them by what it is given.
+        """
+        mine = Held(gevent.getcurrent())
+        self._held[mine] = None
         try:
-            yield
+            self._grow(mine, size)
+            yield partial(self._grow, mine)
         finally:
-            self._total -= self._bytes.pop(me, 0)
+            mine.is_over = True
+            self._release(mine)
 
     def whole(self, data: bytes) -> Iterator[bytes]:
         """Yield the data, and hold it until it is taken."""
@@ -56,6 +79,54 @@ class InFlight:
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """Yield the data in pieces, and hold it until all of them are taken."""
+        if len(data) <= PIECE:
+            yield data
+            return
         with self.hold(len(data)):
             for start in range(0, len(data), PIECE):
                 yield data[start : start + PIECE]
+
+    def _grow(self, mine: Held, size: int) -> None:
+        mine.size += size
+        self._total += size
+        while self._total > MOST:
+            oldest = next(iter(self._held))
+            is_slow = time.monotonic() - oldest.since > PATIENCE_S
+            if oldest is mine or (self._total <= MOST_AT_ONCE and not is_slow):
+                break
+            self._release(oldest)
+            gevent.get_hub().loop.run_callback(_cut, oldest)
+
+    def _release(self, one: Held) -> None:
+        if one in self._held:
+            del self._held[one]
+            self._total -= one.size
+
+
+def _cut(one: Held) -> None:
+    """Raise TooSlow where the holder waits, unless it is done meanwhile. Called by the loop."""
+    if not one.is_over:
+        one.holder.throw(TooSlow("Too slow for so large a message"))
+
+
+class WaitingBodies:
+    """Bounds the bodies of calls that wait and of streams: they are in memory for as long."""
+
+    def __init__(self) -> None:
+        self._total = 0
+
+    def held(self, answering: Answering, size: int) -> Answering:
+        """Return the wait, which holds so many bytes until it ends. Raises TooManyWaiting."""
+        if self._total + size > MOST_WAITING:
+            raise TooManyWaiting("Too many calls with large arguments are waiting; try again, or use tasks")
+        self._total += size
+        counted = self._counted(answering, size)
+        next(counted)  # begun, so that whatever ends it reaches its end
+        return counted
+
+    def _counted(self, answering: Answering, size: int) -> Answering:
+        try:
+            yield None
+            return (yield from answering)
+        finally:
+            self._total -= size

@@ -32,7 +32,7 @@ def start(measures: Measures) -> None:
         """Called on the monitor's thread."""
         if isinstance(event, EventLoopBlocked) and event.hub is hub:
             logger.warning("the event loop was blocked for a second\n%s", "\n".join(event.info))
-            hub.loop.run_callback_threadsafe(measures.count, BLOCKED)
+            hub.loop.run_callback_threadsafe(gevent.spawn, measures.count, BLOCKED)
 
     subscribers.append(report)
     with warnings.catch_warnings():

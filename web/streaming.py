@@ -58,9 +58,9 @@ def streamed(answering: Answering, client: Client, in_flight: InFlight) -> Itera
 
     Source: basic/transports/streamable-http, "Receiving Messages".
     """
-    yield COMMENT  # the headers leave with the first byte
     last_sent = time.monotonic()
     try:
+        yield COMMENT  # the headers leave with the first byte
         with client.watched():
             while True:
                 message = next(answering)

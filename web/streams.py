@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from tasks_store import Event, Feed, Owner, StoreUnavailable, Task, TaskStore
+from tasks_store import Event, Feed, Owner, Status, StoreUnavailable, Task, TaskStore
 from web.errors import TooManyStreams
 from web.limits.concurrency import ConcurrencyLimit
 from web.waiting import WAKE
@@ -21,23 +21,29 @@ AWAY_S: Final = 1.0
 """The pause before the store is asked again after it did not answer."""
 
 
+SHARED_BYTES: Final = 32 * 1024
+"""The largest result that waits in memory for those who are told it. A larger one is read by each who is."""
+
+
 class Follower:
     """What one stream has not told yet: of each task the newest state alone, and none twice."""
 
     def __init__(self, owner: Owner, task_ids: Sequence[str]) -> None:
         self.owner = owner
         self.task_ids = tuple(dict.fromkeys(task_ids))
-        self._known: dict[str, Task | None] = {}
+        self._known: dict[str, object] = {}
         self._news: dict[str, Task | None] = {}
         self._lock = threading.Lock()
         self._is_woken = threading.Event()
 
     def put(self, task_id: str, task: Task | None) -> None:
         """Leave the task's state, None when the task is gone."""
+        known = None if task is None else _looks_of(task)
         with self._lock:
-            if task_id in self._known and self._known[task_id] == task:
+            if task_id in self._known and self._known[task_id] == known:
                 return
-            self._known[task_id] = self._news[task_id] = task
+            self._known[task_id] = known
+            self._news[task_id] = task
         self._is_woken.set()
 
     def wake(self) -> None:
@@ -51,6 +57,11 @@ class Follower:
         with self._lock:
             news, self._news = self._news, {}
         return news
+
+
+def _looks_of(task: Task) -> object:
+    """Return what differs between two states of a task, without its result: a task ends once."""
+    return task.status, task.updated_ms, task.message, task.progress, tuple(task.input_requests)
 
 
 class Streams:
@@ -97,6 +108,11 @@ class Streams:
         finally:
             for task_id in follower.task_ids:
                 self._remove(follower, task_id)
+
+    def whole(self, owner: Owner, task: Task) -> Task:
+        """Return the task with its result, which is read now if it is large. Raises TaskNotFound, StoreUnavailable."""
+        is_left_out = task.status is Status.COMPLETED and task.result is None
+        return self._store.get(owner, task.task_id) if is_left_out else task
 
     def end_all(self) -> None:
         """Let every stream end, and none begin. Return at once."""
@@ -155,7 +171,8 @@ class Streams:
             task_ids = self._wait_for_due()
             try:
                 self._read(task_ids)
-            except Exception:  # noqa: BLE001 - without this thread all streams of the process would be silent
+            except Exception as fault:  # noqa: BLE001 - without this thread all streams of the process would be silent
+                logger.warning("tasks are read for their streams one by one: %s", type(fault).__name__)
                 for task_id in task_ids:
                     self._read_alone(task_id)
 
@@ -179,7 +196,8 @@ class Streams:
         with self._changed:
             following = [(task_id, list(found)) for task_id in task_ids if (found := self._followers.get(task_id))]
         try:
-            tasks = self._store.get_all([(followers[0].owner, task_id) for task_id, followers in following])
+            wanted = [(followers[0].owner, task_id) for task_id, followers in following]
+            tasks = self._store.get_all(wanted, SHARED_BYTES)
         except StoreUnavailable as fault:
             logger.warning("the streams wait for the store: %s", fault)
             with self._changed:

@@ -6,7 +6,9 @@ one thread, on a loop of its own: what it keeps between two calls, such as a cli
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 from collections.abc import Callable
 from contextvars import ContextVar, copy_context
 from functools import partial
@@ -15,6 +17,10 @@ from typing import Any, Final, TypeVar, cast
 import gevent
 from gevent.event import AsyncResult, Event
 from gevent.threadpool import ThreadPool
+
+from web.errors import AuthorsCodeTooSlow
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -26,9 +32,19 @@ is_large: Final[ContextVar[bool]] = ContextVar("is_large", default=False)
 """The request that is served has so large a body."""
 
 
-def compute(function: Callable[..., T], *args: Any) -> T:
-    """Return what the function gives, which uses its arguments alone; for a large request, from another thread."""
-    if not is_large.get():
+LIMIT_S: Final = 25.0
+"""How long code of tools' authors can take here. What takes longer belongs on a worker."""
+
+ALIVE_S: Final = 2.0
+"""How long their thread can go without a look at its loop, once a call took too long."""
+
+
+def compute(function: Callable[..., T], *args: Any, size: int = 0) -> T:
+    """Return what the function gives, which uses its arguments alone; from another thread where these are large.
+
+    They are where the request is, or where `size` in bytes says so.
+    """
+    if size <= LARGE and not is_large.get():
         return function(*args)
     result: T = gevent.get_hub().threadpool.apply(partial(copy_context().run, function), args)
     return result
@@ -53,8 +69,20 @@ class AuthorsThread:
         in_context = partial(copy_context().run, function)
         hub: Any = self._by_pid[pid].get()
         hub.loop.run_callback_threadsafe(gevent.spawn, _finish, result, in_context)
-        value: Any = result.get()
+        try:
+            value: Any = result.get(timeout=LIMIT_S)
+        except gevent.Timeout as fault:
+            self._check_alive(hub)
+            raise AuthorsCodeTooSlow(f"A tool's code did not end within {LIMIT_S:g} seconds") from fault
         return cast("T", value)
+
+    def _check_alive(self, hub: Any) -> None:
+        """End the process, so that it is replaced, when something in the thread never yields: all calls would wait."""
+        answered = Event()
+        hub.loop.run_callback_threadsafe(answered.set)
+        if not answered.wait(ALIVE_S):
+            logger.error("a tool's code keeps its thread for good; this process ends and is replaced")
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _serve(started: AsyncResult[Any]) -> None:

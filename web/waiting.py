@@ -17,6 +17,9 @@ TICK_S: Final = 2.0
 WAKE: Final[ContextVar[Callable[[], None] | None]] = ContextVar("WAKE", default=None)
 """Ends the wait of the request that is served, so that it looks up."""
 
+ENDING_S: Final = 15.0
+"""How long calls wait on while their process ends; platforms kill after 30 seconds."""
+
 READ_S: Final = 15.0
 """How long nothing is heard at least of a task that is waited for before it is read all the same."""
 
@@ -33,6 +36,17 @@ class Stream:
     """Messages, None now and then for a pause, and at last the result that ends the stream."""
 
 
+class Shutdown:
+    """When the waits of a process end because the process does."""
+
+    at = float("inf")
+
+    @classmethod
+    def begin(cls) -> None:
+        """Let every wait end soon. Its call is answered as at its limit."""
+        cls.at = min(cls.at, time.monotonic() + ENDING_S)
+
+
 def until(
     is_reached: Callable[[Task], bool], task: Task, read: Callable[[], Task], watch: Watch, limit_s: float
 ) -> Generator[bytes | None, None, Task | None]:
@@ -47,7 +61,7 @@ def until(
     if not is_reached(task):
         yield None  # the wait has begun
     while not is_reached(task):
-        left = deadline - time.monotonic()
+        left = min(deadline, Shutdown.at) - time.monotonic()
         if left <= 0:
             return None
         events = watch.wait(min(TICK_S, left))

@@ -9,6 +9,8 @@ import gevent
 from gevent.socket import wait_read
 from gunicorn.http.body import ChunkedReader, LengthReader
 from gunicorn.http.errors import LimitRequestHeaders
+from gunicorn.http.message import Request
+from gunicorn.http.parser import RequestParser
 from gunicorn.workers.ggevent import GeventWorker
 
 from web.errors import INVALID_REQUEST, Refusal
@@ -25,6 +27,22 @@ TRAILER_BYTES: Final = 8192
 HEADERS_TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Type: application/json\r\n"
 )
+
+
+class BoundedRequest(Request):  # type: ignore[misc]  # gunicorn has no types
+    """A request whose head is bounded as a whole: gunicorn bounds each field, and looks through all that came again and
+    again until the head ends."""
+
+    head_bytes = 64 * 1024
+
+    def read_into(self, unreader: Any, buf: bytearray, stop: bool = False) -> None:
+        """Read on. Raises LimitRequestHeaders."""
+        super().read_into(unreader, buf, stop)
+        if len(buf) > self.head_bytes:
+            raise LimitRequestHeaders(f"the head is larger than {self.head_bytes} bytes")
+
+
+RequestParser.mesg_class = BoundedRequest
 
 
 class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no types
@@ -55,15 +73,23 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
 
     def handle(self, listener: socket.socket, client: socket.socket, addr: Any) -> None:
         """Serve a connection."""
-        self._between_requests.add(client)
         try:
+            self._wait_for_request(client, self.head_s)
+        except StopIteration:
+            client.close()
+        else:
             super().handle(listener, client, addr)
+
+    def _wait_for_request(self, connection: socket.socket, limit_s: float) -> None:
+        """Wait for the first octet of a request. Raises StopIteration when there is none in time."""
+        self._between_requests.add(connection)
+        try:
+            wait_read(connection.fileno(), limit_s, StopIteration())
         finally:
-            self._between_requests.discard(client)
+            self._between_requests.discard(connection)
 
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> bool:
         """Answer a request, then wait for the next one. Raise StopIteration to close the connection."""
-        self._between_requests.discard(sock)
         req.body.force_close = req.force_close  # for an application that does not read the body: see web.body
         if isinstance(req.body.reader, ChunkedReader):
             req.body.reader.limit_trailer_section = TRAILER_BYTES
@@ -73,16 +99,19 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
         except TimeoutError as fault:
             self.log.info("A connection was closed: its client did not take an answer in time")
             raise StopIteration from fault
-        finally:
+        except StopIteration:
             if not _is_read(req):
                 _linger(sock)
-                req.force_close()
-        self._between_requests.add(sock)
-        if (ahead := req.unreader.take_buffered()) or req.must_close:
+            raise
+        if not _is_read(req):
+            _linger(sock)
+            raise StopIteration
+        sock.settimeout(None)  # the limit for a head bounds the next one
+        if (ahead := req.unreader.take_buffered()) or (self.cfg.is_ssl and sock.pending()):
             req.unreader.unread(ahead)
             gevent.sleep(0)  # a client that sends request upon request takes turns with the others
         else:
-            wait_read(sock.fileno(), self.cfg.keepalive, StopIteration())
+            self._wait_for_request(sock, self.cfg.keepalive)
         return True
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:

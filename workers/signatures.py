@@ -9,7 +9,7 @@ from typing import Any, Final
 from celery import Celery, chord
 from celery.canvas import Signature
 from kombu import Consumer, Exchange, Producer, Queue
-from kombu.exceptions import OperationalError
+from kombu.exceptions import LimitExceeded, OperationalError
 
 from tasks_store import NextRun, StoreSettings
 from workers.celery_app import ACCEPT, NAMESPACE, create_celery
@@ -17,6 +17,9 @@ from workers.errors import BrokerRefused, BrokerUnavailable
 from workers.kept_client import keep_client
 from workers.settings import WorkerSettings
 from workers.tool import CELERY_PREFIX, Catalogue
+
+WAIT_S: Final = 1.5
+"""How long a message waits for a connection to the broker when all are in use."""
 
 REPLY_SECONDS = 0.75
 """How long a broker may take to answer: a client waits for its handle meanwhile, and the sweeper sends what is late."""
@@ -59,15 +62,18 @@ class Dispatcher:
     def _make(self) -> Celery:
         app = create_celery(self._settings, self._store, reply_seconds=REPLY_SECONDS)
         app.conf.task_publish_retry_policy = ONE_MORE_TRY
-        # Else each thread makes a backend of its own, and in a web process each connection is a thread.
+        # Else each thread makes a backend of its own, and in a web process each connection has a greenlet, which is one.
         app.conf.result_backend_thread_safe = True
         app.conf.broker_transport_options = {**app.conf.broker_transport_options, **ONE_MORE_TRY}
         app.conf.result_backend_transport_options["retry_policy"] = ONE_MORE_TRY
+        # Nobody waits for a result here. By itself Celery listens for those of every chord, and where gevent patched it,
+        # an outage of the backend ends the listener and every later chord of the process.
+        app.backend.add_pending_result = lambda result, *_args, **_options: result
         return app
 
     def send_run(self, run: NextRun) -> None:
         """The message that starts this run is with the broker."""
-        with self._broker_errors(), self._app.producer_or_acquire() as producer:
+        with self._broker_errors(), self._producer() as producer:
             keep_client(producer.channel)
             self._app.send_task(
                 CELERY_PREFIX + run.tool,
@@ -100,8 +106,18 @@ class Dispatcher:
             immutable=True,
             options={"queue": self.queue_of(run.tool), "task_id": run.message_id, **_shown(run, run.task_id)},
         )
-        with self._broker_errors():
-            chord(header, app=self._app)(body)
+        with self._broker_errors(), self._producer() as producer:
+            chord(header, app=self._app).apply_async(producer=producer, body=body)
+
+    @contextmanager
+    def _producer(self) -> Iterator[Any]:
+        """Hold one of the producers. Raises BrokerUnavailable when none becomes free in time."""
+        try:
+            producer = self._app.amqp.producer_pool.acquire(block=True, timeout=WAIT_S)
+        except LimitExceeded as fault:
+            raise BrokerUnavailable("all connections to the broker are in use") from fault
+        with producer:
+            yield producer
 
     def revoke(self, run: NextRun, *, terminate: bool = False) -> None:
         """Workers that listen drop the message of this run, or, with `terminate`, kill the process that runs it."""

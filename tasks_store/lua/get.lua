@@ -1,16 +1,14 @@
 -- Reads a task as its owner may see it. Writes nothing.
--- Replies: NOT_FOUND · LARGE: the result has more bytes than `most` · FOUND, twelve fields, then key and request of each
--- outstanding input
+-- Replies: NOT_FOUND · FOUND, twelve fields, then key and request of each outstanding input · LARGE, the same without the
+-- result, which has more bytes than `most`
 --! keys task inputs
 --! args owner most
 
-if redis.call('HSTRLEN', task, 'result') > tonumber(most) and redis.call('HGET', task, 'owner') == owner then
-  return { 'LARGE' }
-end
+local is_large = redis.call('HSTRLEN', task, 'result') > tonumber(most)
 local record = redis.call('HMGET', task, 'owner', 'tool', 'status', 'created', 'updated', 'ttl', 'poll', 'message',
-  'result', 'error_code', 'error_message', 'error_data', 'open', 'phase', 'progress')
+  is_large and 'no result' or 'result', 'error_code', 'error_message', 'error_data', 'open', 'phase', 'progress')
 if record[1] ~= owner then return { 'NOT_FOUND' } end
-local reply = { 'FOUND' }
+local reply = { is_large and 'LARGE' or 'FOUND' }
 for i = 2, 12 do reply[i] = record[i] or '' end
 local is_worked_on = record[14] == 'running' or record[14] == 'delegated'
 reply[13] = is_worked_on and record[15] or ''

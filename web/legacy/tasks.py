@@ -103,7 +103,7 @@ class OlderTasks:
                 if task is None:
                     raise TaskNotFound(task_id)
                 if task.status.is_terminal:
-                    return self._ended(asked, task)
+                    return self._ended(asked, streams.whole(call.owner, task))
                 if not is_first:
                     yield status_notification(task)
                 is_first = False

@@ -90,4 +90,6 @@ class Rate:
         except StoreUnavailable:
             self._away_until = now + AWAY_S
             return
+        if wait_ms and count > 1:
+            raise LimitReached(self._kind, self._words, wait_ms / 1000)  # one may be there all the same
         share.closed_until = now + wait_ms / 1000

@@ -5,6 +5,7 @@ from typing import Final
 
 from marshmallow import fields
 
+from tasks_store import Task, TaskNotFound
 from web.auth.scopes import Scopes
 from web.call import Call, Params
 from web.connections import Connections
@@ -82,8 +83,8 @@ class Subscriptions:
             for task_id, task in news.items():
                 if not call.caller.counts:  # Source: basic/authorization, "Token Handling"
                     return
-                if task is not None:
-                    yield task_notification(call.request.id, task)
+                if task is not None and (whole := self._whole(call, task)) is not None:
+                    yield task_notification(call.request.id, whole)
                 if task is None or task.status.is_terminal:
                     open_ids.discard(task_id)
             if not news:
@@ -91,10 +92,17 @@ class Subscriptions:
                     return
                 yield None
 
+    def _whole(self, call: Call, task: Task) -> Task | None:
+        """The task with its result; None when it is gone meanwhile."""
+        try:
+            return self._connections().streams.whole(call.owner, task)
+        except TaskNotFound:
+            return None
+
     def _owned(self, call: Call, task_ids: Sequence[str]) -> tuple[str, ...]:
         """Those of the tasks that the caller owns, in one round trip. Raises InsufficientScope."""
         wanted = dict.fromkeys(task_ids)
-        tasks = self._connections().store.get_all([(call.owner, task_id) for task_id in wanted])
+        tasks = self._connections().store.get_all([(call.owner, task_id) for task_id in wanted], most=0)
         for task in tasks:
             if task is not None:
                 self._scopes.check_task(call, task.tool)
