@@ -9,7 +9,7 @@ from typing import Any, Final
 from celery import Celery, chord
 from celery.canvas import Signature
 from kombu import Consumer, Exchange, Producer, Queue
-from kombu.exceptions import LimitExceeded, OperationalError
+from kombu.exceptions import OperationalError
 
 from tasks_store import NextRun, StoreSettings
 from workers.celery_app import ACCEPT, NAMESPACE, create_celery
@@ -18,8 +18,11 @@ from workers.kept_client import keep_client
 from workers.settings import WorkerSettings
 from workers.tool import CELERY_PREFIX, Catalogue
 
+PRODUCERS: Final = 10
+"""Connections by which one process sends at a time: as many as kombu keeps by itself."""
+
 WAIT_S: Final = 1.5
-"""How long a message waits for a connection to the broker when all are in use."""
+"""How long a message waits for one of them."""
 
 REPLY_SECONDS = 0.75
 """How long a broker may take to answer: a client waits for its handle meanwhile, and the sweeper sends what is late."""
@@ -49,6 +52,7 @@ class Dispatcher:
         self._faults, self._refusals = _faults_of(create_celery(settings, store))
         self._token = secrets.token_hex(8)
         self._by_pid: dict[int, Celery] = {}
+        self._turns_by_pid: dict[int, BoundedSemaphore] = {}
 
     @property
     def _app(self) -> Celery:
@@ -62,18 +66,19 @@ class Dispatcher:
     def _make(self) -> Celery:
         app = create_celery(self._settings, self._store, reply_seconds=REPLY_SECONDS)
         app.conf.task_publish_retry_policy = ONE_MORE_TRY
-        # Else each thread makes a backend of its own, and in a web process each connection has a greenlet, which is one.
+        # Else each thread makes a backend of its own, and for Celery the greenlet of a web connection is one.
         app.conf.result_backend_thread_safe = True
         app.conf.broker_transport_options = {**app.conf.broker_transport_options, **ONE_MORE_TRY}
         app.conf.result_backend_transport_options["retry_policy"] = ONE_MORE_TRY
-        # Nobody waits for a result here. By itself Celery listens for those of every chord, and where gevent patched it,
-        # an outage of the backend ends the listener and every later chord of the process.
-        app.backend.add_pending_result = lambda result, *_args, **_options: result
+        # Nobody waits for a result here. By itself Celery listens for those of every chord; where gevent patched it, an
+        # outage of the backend ends the listener, and with it every later chord of the process.
+        backend: Any = app.backend
+        backend.add_pending_result = lambda result, *_args, **_options: result
         return app
 
     def send_run(self, run: NextRun) -> None:
         """The message that starts this run is with the broker."""
-        with self._broker_errors(), self._producer() as producer:
+        with self._turn(), self._broker_errors(), self._app.producer_or_acquire() as producer:
             keep_client(producer.channel)
             self._app.send_task(
                 CELERY_PREFIX + run.tool,
@@ -106,18 +111,23 @@ class Dispatcher:
             immutable=True,
             options={"queue": self.queue_of(run.tool), "task_id": run.message_id, **_shown(run, run.task_id)},
         )
-        with self._broker_errors(), self._producer() as producer:
-            chord(header, app=self._app).apply_async(producer=producer, body=body)
+        with self._turn(), self._broker_errors():
+            chord(header, app=self._app)(body)
 
     @contextmanager
-    def _producer(self) -> Iterator[Any]:
-        """Hold one of the producers. Raises BrokerUnavailable when none becomes free in time."""
+    def _turn(self) -> Iterator[None]:
+        """Hold one of the producers' turns: by itself kombu waits for a producer for as long as it takes.
+
+        Raises BrokerUnavailable when no turn comes in time.
+        """
+        pid = os.getpid()
+        turns = self._turns_by_pid.get(pid) or self._turns_by_pid.setdefault(pid, BoundedSemaphore(PRODUCERS))
+        if not turns.acquire(timeout=WAIT_S):
+            raise BrokerUnavailable("all connections to the broker are in use")
         try:
-            producer = self._app.amqp.producer_pool.acquire(block=True, timeout=WAIT_S)
-        except LimitExceeded as fault:
-            raise BrokerUnavailable("all connections to the broker are in use") from fault
-        with producer:
-            yield producer
+            yield
+        finally:
+            turns.release()
 
     def revoke(self, run: NextRun, *, terminate: bool = False) -> None:
         """Workers that listen drop the message of this run, or, with `terminate`, kill the process that runs it."""
