@@ -4,6 +4,7 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from threading import BoundedSemaphore
 from typing import Any, Final
 
 from celery import Celery, chord

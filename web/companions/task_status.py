@@ -16,6 +16,7 @@ from web.companions.questions import QUESTIONS_SCHEMA, in_words, questions_of
 from web.companions.shown import TASK_PROPERTIES, TASK_REQUIRED, shown
 from web.connections import Connections
 from web.limits import Limits
+from web.threads import compute
 from web.waiting import is_at_rest, until_at_rest
 from web.wording import counted
 from workers.content import Content, ToolResult
@@ -140,7 +141,8 @@ def _told(task: Task) -> ToolResult:
 
 
 def _completed(name: str, task: Task, structured: dict[str, Any]) -> ToolResult:
-    result = orjson.loads(task.result or b"{}")
+    stored = task.result or b"{}"
+    result = compute(orjson.loads, stored, size=len(stored))
     is_error = bool(result.get("isError", False))
     what = "has ended with an error. What the tool said:" if is_error else "has completed. Its result:"
     blocks = [Stored(block=block) for block in result.get("content", [])]

@@ -7,6 +7,7 @@ import orjson
 
 from tasks_store import Task
 from web.legacy.revisions import Revision
+from web.threads import compute
 from web.wire import SERVER_INFO, Result, timestamp
 from workers.tool import Mode
 
@@ -71,7 +72,7 @@ def call_result(revision: Revision, result: Result, task_id: str = "") -> dict[s
 
     Source: schema, CallToolResult, of each revision: structured content is an object.
     """
-    told: dict[str, Any] = orjson.loads(result if isinstance(result, bytes) else orjson.dumps(result))
+    told: dict[str, Any] = _loaded(result if isinstance(result, bytes) else orjson.dumps(result))
     told.pop("resultType", None)
     meta = {name: value for name, value in told.pop("_meta", {}).items() if name != SERVER_INFO}
     if not revision.has_structure or not isinstance(told.get("structuredContent"), dict):
@@ -81,6 +82,10 @@ def call_result(revision: Revision, result: Result, task_id: str = "") -> dict[s
     if task_id:
         meta |= related_to(task_id)
     return {**told, "_meta": meta} if meta else told
+
+
+def _loaded(result: bytes) -> dict[str, Any]:
+    return compute(orjson.loads, result, size=len(result))
 
 
 def related_to(task_id: str) -> dict[str, object]:
