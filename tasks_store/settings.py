@@ -33,7 +33,7 @@ class StoreSettings:
     """`COATCHECK_REDIS_CA_FILE`: the authority that signed the certificate of a `rediss://` server."""
     redis_connections: int = 16
     """`COATCHECK_REDIS_CONNECTIONS`: connections of one process to the store at a time, besides the one that hears of
-    changes; who finds none free waits, for a second in a web process."""
+    changes, and as many again for commands of several parts; who finds none free waits."""
     lease_ms: int = 10_000
     """`COATCHECK_LEASE_SECONDS`: how long a silent run keeps its right to write."""
     sweep_ms: int = 4_000

@@ -43,6 +43,12 @@ class Calls:
             raise call_failed(ending.error)
         return ending.result
 
+    def faults(self, tool: Tool, arguments: Mapping[str, Any]) -> list[str]:
+        """Return what is wrong with the arguments of a call, checked where it stops nobody else."""
+        if tool.arguments.runs_authors_code:
+            return self.authors.run(partial(tool.arguments.faults, arguments))
+        return compute(tool.arguments.faults, arguments)
+
     def new_task(
         self,
         call: Call,

@@ -43,6 +43,8 @@ class Arguments:
     """JSON Schema 2020-12 of an object, as `tools/list` shows it."""
     _validator: jsonschema_rs.Validator
     _keywords: Callable[[Mapping[str, Any]], dict[str, Any]]
+    runs_authors_code: bool = False
+    """Loading them can call functions of the tool's author, which may compute for long."""
 
     def faults(self, arguments: Mapping[str, Any]) -> list[str]:
         """Every reason for which `load` would refuse these, one line each that names the argument, never its value."""
@@ -206,6 +208,7 @@ def _input(
     keywords: Callable[[Mapping[str, Any]], dict[str, Any]],
     *,
     formats: bool = False,
+    runs_authors_code: bool = False,
 ) -> Arguments:
     """What a tool takes, by whatever road its schema came.
 
@@ -221,7 +224,7 @@ def _input(
             raise ToolDefinitionError(
                 tool, f"{what}: the property {name} is described by an object; write {{}} for any value"
             )
-    return Arguments(schema, validator, keywords)
+    return Arguments(schema, validator, keywords, runs_authors_code)
 
 
 def _output(given: Mapping[str, Any], tool: str, what: str, plain: Callable[[Any], Any]) -> Output:
@@ -255,7 +258,13 @@ def _from_signature(signature: Signature, tool: str) -> Arguments:
     keywords.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     adapter = _adapter(keywords, tool, "a parameter")
     schema = _json_schema(adapter, "validation", tool, "a parameter")
-    return _input(schema, tool, "input", lambda arguments: _validated(adapter, arguments))
+    return _input(
+        schema,
+        tool,
+        "input",
+        lambda arguments: _validated(adapter, arguments),
+        runs_authors_code=_calls_functions(adapter),
+    )
 
 
 def _from_model(signature: Signature, model: type[BaseModel], tool: str) -> Arguments:
@@ -274,7 +283,12 @@ def _from_model(signature: Signature, model: type[BaseModel], tool: str) -> Argu
         loaded: BaseModel = _validated(adapter, arguments)
         return {name: getattr(loaded, name) for name in model.model_fields} | (loaded.model_extra or {})
 
-    return _input(schema, tool, "input=", keywords)
+    return _input(schema, tool, "input=", keywords, runs_authors_code=_calls_functions(adapter))
+
+
+def _calls_functions(adapter: TypeAdapter[Any]) -> bool:
+    """Return whether validators, or other functions in Python, are part of the types."""
+    return "'function-" in str(adapter.core_schema)
 
 
 def _validated(adapter: TypeAdapter[Any], arguments: Mapping[str, Any]) -> Any:
@@ -310,7 +324,7 @@ def _from_marshmallow(signature: Signature, loader: marshmallow.Schema, tool: st
             raise ToolDefinitionError(tool, "input= loads something else than a dict of arguments")
         return loaded
 
-    return _input(schema, tool, "input=", keywords)
+    return _input(schema, tool, "input=", keywords, runs_authors_code=True)
 
 
 def _from_json_schema(signature: Signature, given: Mapping[str, Any], tool: str) -> Arguments:

@@ -53,6 +53,16 @@ def test_an_inline_tool_that_computes_stops_nobody_else(platform: Platform, clie
     assert said == ["done"]
 
 
+def test_an_authors_check_of_an_argument_stops_nobody_else(platform: Platform, client: Client) -> None:
+    said: list[str] = []
+    busy = threading.Thread(
+        target=lambda: said.append(client.call("checked", {"value": 7}).result["content"][0]["text"])
+    )
+    busy.start()
+    assert looks_meanwhile(platform, busy) > 5
+    assert said == ["7"]
+
+
 def test_an_authors_check_of_a_first_answer_stops_nobody_else(platform: Platform, client: Client) -> None:
     """MRTR-1"""
     state = client.call("asks_first").result["requestState"]

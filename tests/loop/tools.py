@@ -3,7 +3,9 @@
 import os
 import time
 from functools import cache
+from typing import Annotated
 
+from pydantic import AfterValidator
 from redis import Redis
 
 from workers import Elicit, tool
@@ -29,6 +31,18 @@ def wait_for_a_word(key: str) -> str:
     """Wait for a word in Redis, by the client that all calls share."""
     found = client().blpop([key], timeout=10)
     return found[1].decode() if found else "nothing"
+
+
+def pondered(value: int) -> int:
+    """Check an argument for a while."""
+    spin(seconds=1.5)
+    return value
+
+
+@tool(mode="inline")
+def checked(value: Annotated[int, AfterValidator(pondered)]) -> str:
+    """Take what its author's own function has checked."""
+    return str(value)
 
 
 def spun(content: dict[str, object]) -> None:

@@ -23,7 +23,6 @@ from web.methods.tools import ANSWERABLE, NO_SUCH_TOOL, ListTools
 from web.progress import Rising
 from web.served import Following
 from web.settings import Settings
-from web.threads import compute
 from web.waiting import Progress, until
 from web.wire import Result as TodaysResult
 from web.wire import compact
@@ -101,7 +100,7 @@ class OlderTools:
         self._check_support(asked.revision, tool.mode, is_task=task is not None)
         check_declared(tool.requires, asked.call.request.capabilities)
         arguments = params.get("arguments", {})
-        if faults := compute(tool.arguments.faults, arguments):
+        if faults := self._calls.faults(tool, arguments):
             return call_result(asked.revision, self._calls.wrong_arguments(faults))
         if tool.mode == "inline":
             return _told(asked, self._calls.inline(asked.call, tool, arguments))

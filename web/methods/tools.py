@@ -22,7 +22,6 @@ from web.rounds import FirstAnswers, first_round
 from web.sealed import Binding, Sealer, State
 from web.served import Following
 from web.settings import Settings
-from web.threads import compute
 from web.waiting import Progress, until_at_rest
 from web.wire import Result, compact, input_required, task_created, tools_listed
 from web.wording import counted
@@ -143,7 +142,7 @@ class CallTool:
             params.get("input_responses", {}),
             Binding(call.owner, tool.name, arguments),
         )
-        if faults := compute(tool.arguments.faults, arguments):
+        if faults := self._calls.faults(tool, arguments):
             return self._calls.wrong_arguments(faults)
         state = State()
         if (sealed := params.get("request_state")) is not None:
