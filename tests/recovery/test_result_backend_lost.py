@@ -7,6 +7,7 @@ import pytest
 from tests.support.platform import Platform
 from tests.support.valkey import Valkey
 
+
 @pytest.fixture
 def results() -> Iterator[Valkey]:
     """A server that counts the parts of chords and does nothing else."""
