@@ -1,14 +1,18 @@
 """gunicorn's gevent worker, with a time limit on each phase of a connection."""
 
 import socket
+from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
 import gevent
+from gevent.lock import BoundedSemaphore
+from gevent.server import StreamServer
 from gevent.socket import wait_read
 from gunicorn.http.body import ChunkedReader, LengthReader
-from gunicorn.http.errors import LimitRequestHeaders
+from gunicorn.http.errors import InvalidChunkSize, LimitRequestHeaders
 from gunicorn.http.message import Request
 from gunicorn.http.parser import RequestParser
 from gunicorn.workers.ggevent import GeventWorker
@@ -27,6 +31,18 @@ TRAILER_BYTES: Final = 8192
 HEADERS_TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Type: application/json\r\n"
 )
+
+
+FREE_PIECES: Final = 1024
+PIECE_BYTES: Final = 64
+"""How many pieces a chunked body can come in, and how many bytes each further one has on average: each costs the same,
+however small it is."""
+
+TURN: Final = 64
+"""After how many pieces of a chunked body others have their turn: what is there already is read without a wait."""
+
+MOST_ACCEPTED: Final = 16
+"""Connections that are accepted in one turn of the loop; of more, the other processes would get too few."""
 
 
 class BoundedRequest(Request):  # type: ignore[misc]  # gunicorn has no types
@@ -57,6 +73,14 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._between_requests: set[socket.socket] = set()
+        self._turn_of_pipelines = BoundedSemaphore()
+
+    def server_class(self, listener: socket.socket, *, spawn: Any, **options: Any) -> StreamServer:
+        """Return what accepts connections: with gunicorn's own, one for each turn of a busy loop, newcomers queue."""
+        tls = {name: options[name] for name in ("ssl_context",) if name in options}
+        server = StreamServer(listener, handle=partial(self.handle, listener), spawn=spawn, **tls)
+        server.max_accept = MOST_ACCEPTED
+        return server
 
     def timeout_ctx(self) -> gevent.Timeout:
         """Return the limit on a request's head."""
@@ -93,6 +117,7 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
         req.body.force_close = req.force_close  # for an application that does not read the body: see web.body
         if isinstance(req.body.reader, ChunkedReader):
             req.body.reader.limit_trailer_section = TRAILER_BYTES
+            req.body.reader.parser = _bounded(req.body.reader.parser)
         sock.settimeout(self.answer_s)
         try:
             super().handle_request(listener_name, req, sock, addr)
@@ -109,7 +134,8 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
         sock.settimeout(None)  # the limit for a head bounds the next one
         if (ahead := req.unreader.take_buffered()) or (self.cfg.is_ssl and sock.pending()):
             req.unreader.unread(ahead)
-            gevent.sleep(0)  # a client that sends request upon request takes turns with the others
+            with self._turn_of_pipelines:  # all clients that send request upon request are one among the others
+                gevent.sleep(0)
         else:
             self._wait_for_request(sock, self.cfg.keepalive)
         return True
@@ -134,6 +160,18 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
         client.settimeout(self.answer_s)
         with suppress(OSError):
             client.sendall(head + body)
+
+
+def _bounded(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the pieces of a chunked body as long as they are not absurdly small."""
+    size = 0
+    for number, piece in enumerate(pieces):
+        if number > FREE_PIECES + size / PIECE_BYTES:
+            raise InvalidChunkSize(b"too many small chunks")
+        if number % TURN == 0:
+            gevent.sleep(0)
+        size += len(piece)
+        yield piece
 
 
 def _is_read(req: Any) -> bool:

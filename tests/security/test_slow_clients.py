@@ -3,7 +3,7 @@
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import pytest
 
@@ -125,6 +125,27 @@ def test_requests_in_one_piece_are_answered_one_after_the_other(door: Door) -> N
             response += raw_sockets.until(connection, b"}}")
         connection.sendall(one[50:])
         assert b"Hello, Ann!" in raw_sockets.until(connection, b"}}")
+
+
+def test_a_head_has_a_limit_as_a_whole(door: Door) -> None:
+    """What nobody knows yet takes neither memory nor time: a head is looked through again with each piece of it."""
+    line = "x" * 8_000
+    for lines, status in ((3, 200), (60, 431)):
+        with raw_sockets.connected(door.port) as connection:
+            with suppress(ConnectionError):
+                connection.sendall(head(**{f"X-{n}": line for n in range(lines)}, **{"Content-Length": str(len(BODY))}))
+                connection.sendall(BODY)
+            assert raw_sockets.status_of(raw_sockets.until(connection, b"\r\n\r\n")) == status
+
+
+def test_a_body_in_absurdly_many_chunks_is_refused(door: Door) -> None:
+    """A chunk of one byte costs as much as a large one, and nobody else's turn comes meanwhile."""
+    for spaces, status in ((500, 200), (200_000, 400)):
+        chunks = b"".join(b"1\r\n%c\r\n" % octet for octet in b" " * spaces + BODY)
+        with raw_sockets.connected(door.port) as connection:
+            with suppress(ConnectionError):
+                connection.sendall(head(**{"Transfer-Encoding": "chunked"}) + chunks + b"0\r\n\r\n")
+            assert raw_sockets.status_of(raw_sockets.until(connection, b"\r\n\r\n")) == status
 
 
 def test_a_client_that_waits_for_a_word_before_its_body_gets_one(door: Door) -> None:
