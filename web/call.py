@@ -1,7 +1,7 @@
 """One request on its way to the method that serves it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from marshmallow import EXCLUDE, Schema, ValidationError
@@ -34,6 +34,11 @@ class Call:
     def owner(self) -> Owner:
         """Whose tasks the call may see."""
         return self.caller.owner
+
+    @property
+    def without_content(self) -> "Call":
+        """The same call without what it asks, for an answer that lasts: read, a body takes many times its size."""
+        return replace(self, request=replace(self.request, params={}, meta={}, capabilities={}))
 
     def params(self, schema: Schema) -> Mapping[str, Any]:
         """The method's own parameters.

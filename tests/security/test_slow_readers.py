@@ -213,6 +213,18 @@ def test_a_trailer_costs_no_more_for_each_byte_and_has_a_limit(platform: Platfor
     others.look(3)
 
 
+def test_a_stream_keeps_nothing_of_what_was_asked(platform: Platform, store: TaskStore) -> None:
+    """A body that has been read takes many times its size, and a stream lasts for hours."""
+    message = listen_request([Work(store).new()])
+    message["params"]["pad"] = [{} for _ in range(200_000)]
+    process = server_process(platform)
+    memory = process.memory_info().rss
+    with ExitStack() as opened:
+        for _ in range(16):
+            opened.enter_context(Listener(platform.port, message).begun()).acknowledged()
+        assert process.memory_info().rss - memory < 2 * BOUND
+
+
 def test_a_subscription_counts_as_what_it_costs(platform: Platform) -> None:
     """K1.6: see tests/limits; here, that the look-ups are no more than two round trips."""
     task_ids = [f"{number:033x}" for number in range(100)]

@@ -68,9 +68,10 @@ class Subscriptions:
         streams = self._connections().streams
         with streams.place(call.owner):
             owned = self._owned(call, wanted or ())
+            told, call, wanted = None if wanted is None else owned, call.without_content, None
             with streams.follow(call.owner, owned) as follower:
                 yield None  # what fails before has a status of its own
-                yield acknowledged(call.request.id, None if wanted is None else owned)
+                yield acknowledged(call.request.id, told)
                 yield from self._states(call, follower)
         return subscription_ended(call.request.id, self._server_info)
 
