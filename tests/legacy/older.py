@@ -15,6 +15,9 @@ from tests.support.waiting import wait_until
 
 RELATED = "io.modelcontextprotocol/related-task"
 
+DEFAULTS = {"gift": True, "number": 1}
+"""What the form of the tool `choose` fills in where an answer leaves it out."""
+
 Json = dict[str, Any]
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.legacy.older import Older, accepted, questions
+from tests.legacy.older import DEFAULTS, Older, accepted, questions
 from tests.support.client import Client
 from tests.support.platform import Platform
 
@@ -33,7 +33,7 @@ def test_what_was_asked_of_one_is_answered_by_the_other(platform: Platform, olde
         next(questions(messages))
         client.update(task_id, {"choice": accepted(size="l")})
         [*_, last] = messages
-    assert last["result"]["structuredContent"]["content"] == {"size": "l"}
+    assert last["result"]["structuredContent"]["content"] == {"size": "l", **DEFAULTS}
 
     task_id = client.start("choose")
     client.wait_for(task_id, "input_required")
@@ -42,7 +42,7 @@ def test_what_was_asked_of_one_is_answered_by_the_other(platform: Platform, olde
             other.respond(next(questions(messages))["id"], accepted(size="s"))
         [*_, last] = told
     assert last["result"]["resultType"] == "complete"
-    assert client.get(task_id).result["result"]["structuredContent"]["content"] == {"size": "s"}
+    assert client.get(task_id).result["result"]["structuredContent"]["content"] == {"size": "s", **DEFAULTS}
 
 
 def test_a_plain_call_is_answered_by_a_client_of_today(older: Older, client: Client) -> None:

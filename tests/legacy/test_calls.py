@@ -7,7 +7,7 @@ from typing import Any
 import mcp_types._v2025_11_25 as models
 import pytest
 
-from tests.legacy.older import RELATED, Older, accepted, questions
+from tests.legacy.older import DEFAULTS, RELATED, Older, accepted, questions
 from tests.support.client import Client
 from tests.support.platform import Platform
 from tests.support.ports import free_port
@@ -178,7 +178,10 @@ def test_forms_are_written_as_the_revision_writes_them(platform: Platform) -> No
             [asked[revision]] = [next(questions(messages))]
             with Older(platform.url, revision) as other:
                 other.respond(asked[revision]["id"], accepted(size="l"))
-            assert next(messages)["result"]["structuredContent"] == {"action": "accept", "content": {"size": "l"}}
+            assert next(messages)["result"]["structuredContent"] == {
+                "action": "accept",
+                "content": {"size": "l", **DEFAULTS},
+            }
     newest, older_one = (asked[revision]["params"] for revision in ("2025-11-25", "2025-06-18"))
     assert newest["mode"] == "form"
     assert newest["requestedSchema"]["properties"]["size"]["oneOf"][0] == {"const": "s", "title": "Small"}

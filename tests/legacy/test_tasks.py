@@ -7,7 +7,7 @@ import pytest
 from redis import Redis
 
 from tasks_store.keys import TaskKeys
-from tests.legacy.older import RELATED, Older, accepted, questions
+from tests.legacy.older import DEFAULTS, RELATED, Older, accepted, questions
 from tests.support.client import Client
 from tests.support.platform import Platform
 from tests.support.waiting import wait_until
@@ -125,7 +125,7 @@ def test_leaving_the_wait_for_a_result_cancels_nothing(platform: Platform, older
     with Older(platform.url) as leaving, leaving.stream("tasks/result", {"taskId": task_id}) as messages:
         asked = next(questions(messages))
     older.respond(asked["id"], accepted(size="s"))
-    assert older.outcome(task_id).result["structuredContent"]["content"] == {"size": "s"}
+    assert older.outcome(task_id).result["structuredContent"]["content"] == {"size": "s", **DEFAULTS}
 
 
 def test_the_result_of_a_task_that_goes_on_needs_a_stream(older: Older) -> None:
