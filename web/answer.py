@@ -32,6 +32,8 @@ class Waiting:
     answering: Answering
     is_streamed: bool
     """The client wants to hear of what happens meanwhile."""
+    keeps_request: bool = True
+    """What was asked stays in memory until the answer is there."""
 
 
 Reply = Answer | Waiting
@@ -50,11 +52,11 @@ class Era(Protocol):
         """What the client gets; nothing that it sends raises here."""
 
 
-def begun(answering: Answering, *, is_streamed: bool) -> Answer | Waiting:
+def begun(answering: Answering, *, is_streamed: bool, keeps_request: bool = True) -> Answer | Waiting:
     """The wait, once it is one: what fails before has a status of its own and needs no stream."""
     try:
         next(answering)
     except StopIteration as end:
         answer: Answer = end.value
         return answer
-    return Waiting(answering, is_streamed)
+    return Waiting(answering, is_streamed, keeps_request)

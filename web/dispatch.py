@@ -78,7 +78,9 @@ class Dispatch:
             answering = self._answering(Rising(token).over(reply), request.method, request_id)
             return begun(answering, is_streamed=token is not None)
         if isinstance(reply, Stream):
-            return begun(self._answering(reply.messages, request.method, request_id), is_streamed=True)
+            return begun(
+                self._answering(reply.messages, request.method, request_id), is_streamed=True, keeps_request=False
+            )
         return Answer(result_message(request_id, reply, self._server_info))
 
     def _answering(self, progress: Progress, method: str, request_id: RequestId) -> Answering:

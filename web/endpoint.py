@@ -107,7 +107,7 @@ def endpoint(
         if isinstance(reply, Answer):
             return response_of(reply, forms)
         try:
-            answering = waiting_bodies.held(reply.answering, size)
+            answering = waiting_bodies.held(reply.answering, size if reply.keeps_request else 0)
         except TooManyWaiting as fault:
             reply.answering.close()
             return response_of(dispatch.refused(fault, method or "?", readable_id(body)), forms)

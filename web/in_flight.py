@@ -18,7 +18,7 @@ LARGE: Final = 32 * 1024
 MOST: Final = 32 * 1024 * 1024
 """Bytes of large bodies and answers that one process holds before it gives up slow clients."""
 
-MOST_AT_ONCE: Final = 3 * MOST
+MOST_AT_ONCE: Final = 48 * 1024 * 1024
 """The same, however quick the clients are."""
 
 PATIENCE_S: Final = 1.0

@@ -46,8 +46,9 @@ def compute(function: Callable[..., T], *args: Any, size: int = 0) -> T:
     """
     if size <= LARGE and not is_large.get():
         return function(*args)
-    result: T = gevent.get_hub().threadpool.apply(partial(copy_context().run, function), args)
-    return result
+    result: AsyncResult[Any] = AsyncResult()
+    gevent.get_hub().threadpool.apply(_finish, (result, partial(copy_context().run, function, *args)))
+    return cast("T", result.get())
 
 
 class AuthorsThread:

@@ -8,7 +8,8 @@ local is_large = redis.call('HSTRLEN', task, 'result') > tonumber(most)
 local record = redis.call('HMGET', task, 'owner', 'tool', 'status', 'created', 'updated', 'ttl', 'poll', 'message',
   is_large and 'no result' or 'result', 'error_code', 'error_message', 'error_data', 'open', 'phase', 'progress')
 if record[1] ~= owner then return { 'NOT_FOUND' } end
-local reply = { is_large and 'LARGE' or 'FOUND' }
+local reply = { 'FOUND' }
+if is_large then reply = { 'LARGE' } end
 for i = 2, 12 do reply[i] = record[i] or '' end
 local is_worked_on = record[14] == 'running' or record[14] == 'delegated'
 reply[13] = is_worked_on and record[15] or ''

@@ -100,7 +100,7 @@ def test_readers_of_large_results_who_do_not_read_are_bounded_in_memory_and_time
         for reader in readers:
             reader.sendall(poll_of(large))
         busy = others.look()
-        assert process.memory_info().rss - memory < 2 * BOUND
+        assert process.memory_info().rss - memory < 3 * BOUND  # they would be 960 MB
         log = platform.webs[0]
         wait_until(lambda: _given_up(log.log) >= len(readers), 10 * ANSWER_S, "the end of the slow readers")
     assert statistics.median(busy) < 10 * statistics.median(idle)
@@ -222,7 +222,7 @@ def test_a_stream_keeps_nothing_of_what_was_asked(platform: Platform, store: Tas
     with ExitStack() as opened:
         for _ in range(16):
             opened.enter_context(Listener(platform.port, message).begun()).acknowledged()
-        assert process.memory_info().rss - memory < 2 * BOUND
+        assert process.memory_info().rss - memory < 3 * BOUND  # they would be 960 MB
 
 
 def test_a_subscription_counts_as_what_it_costs(platform: Platform) -> None:
