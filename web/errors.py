@@ -16,6 +16,9 @@ from tasks_store import (
 )
 from workers.errors import BrokerUnavailable
 
+CANNOT_START: Final = 4
+"""gunicorn's own exit code for an application that cannot be loaded: its master gives up instead of trying for ever."""
+
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601

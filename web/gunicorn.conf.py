@@ -19,7 +19,7 @@ from gunicorn.glogging import Logger
 
 from web import loop_monitor
 from web.auth.settings import is_loopback
-from web.errors import InvalidSettings
+from web.errors import CANNOT_START, InvalidSettings
 from web.json_log import JsonLog
 from web.settings import read_settings
 from web.worker import BoundedGeventWorker, BoundedRequest
@@ -32,9 +32,6 @@ try:
 except InvalidSettings as fault:
     sys.exit(f"coatcheck cannot start:\n{fault}")
 settings = all_settings.web
-
-CANNOT_START = 4
-"""gunicorn's own exit code for an application that cannot be loaded: its master gives up instead of trying for ever."""
 
 bind = [f"[{settings.host}]:{settings.port}" if ":" in settings.host else f"{settings.host}:{settings.port}"]
 

@@ -87,6 +87,8 @@ class InFlight:
                 yield data[start : start + PIECE]
 
     def _grow(self, mine: Held, size: int) -> None:
+        if mine not in self._held:
+            return  # given up, and about to hear of it
         mine.size += size
         self._total += size
         while self._total > MOST:

@@ -6,13 +6,10 @@ import sys
 
 from tasks_store import UnfitStore, arm, refuse_unfit_store, unknown_variables
 from web.app import create_app
-from web.errors import InvalidSettings
+from web.errors import CANNOT_START, InvalidSettings
 from web.settings import read_settings
 from workers.errors import WorkersError
 from workers.logs import TEXT, write_as
-
-CANNOT_START = 4
-"""gunicorn's own exit code for an application that cannot be loaded: its master gives up instead of trying for ever."""
 
 logging.basicConfig(level=logging.INFO, format=TEXT)
 
