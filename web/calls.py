@@ -85,6 +85,7 @@ class Calls:
         with self._connections().feed.watch(task.task_id) as watch:
             if is_new:
                 self._jobs.start(new.owner, task)
+            del new  # its arguments can be large, and the wait long
             yield task, watch
 
     def place(self, owner: Owner) -> AbstractContextManager[None]:

@@ -112,13 +112,15 @@ def _cut(one: Held) -> None:
 
 
 class WaitingBodies:
-    """Bounds the bodies of calls that wait and of streams: they are in memory for as long."""
+    """Bounds the large bodies of calls that wait and of streams: parts of them are in memory for as long."""
 
     def __init__(self) -> None:
         self._total = 0
 
     def held(self, answering: Answering, size: int) -> Answering:
         """Return the wait, which holds so many bytes until it ends. Raises TooManyWaiting."""
+        if size <= LARGE:
+            return answering  # bounded by the number of calls; who has large ones shuts out nobody with a small one
         if self._total + size > MOST_WAITING:
             raise TooManyWaiting("Too many calls with large arguments are waiting; try again, or use tasks")
         self._total += size

@@ -43,6 +43,13 @@ class Binding:
         return f"{SALT}.{hashlib.sha256(call.encode()).hexdigest()}"
 
 
+@dataclass(frozen=True, slots=True)
+class KeptBinding:
+    """A binding without the arguments, for a call that waits."""
+
+    salt: str
+
+
 class Sealer:
     """Seals states, and opens those that any process of this deployment sealed for the same call.
 
@@ -55,7 +62,7 @@ class Sealer:
         self._secret = secret
         self._lifetime_s = lifetime_s
 
-    def seal(self, binding: Binding, state: State) -> str:
+    def seal(self, binding: Binding | KeptBinding, state: State) -> str:
         """The state as the client carries it: neither readable, for it may hold a person's answers, nor changeable."""
         text = json.dumps([state.task_id, state.answers, state.round])
         return self._fernet(binding).encrypt(text.encode()).decode("ascii")
@@ -75,7 +82,7 @@ class Sealer:
             raise InvalidParams("requestState is not, or no longer, valid for this call; call without it") from fault
         return State(task_id, answers, round_)
 
-    def _fernet(self, binding: Binding) -> Fernet:
+    def _fernet(self, binding: Binding | KeptBinding) -> Fernet:
         """AES and HMAC, with a key that this deployment has for this call alone."""
         key = hmac.digest(self._secret(), binding.salt.encode(), "sha256")
         return Fernet(base64.urlsafe_b64encode(key))

@@ -4,7 +4,7 @@ import socket
 import statistics
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 
 import httpx
@@ -26,6 +26,13 @@ BOUND = 64 * 1024 * 1024
 """Bytes that a process may grow by for slow clients."""
 
 ANSWER_S = 4
+
+CALLS = 12
+
+QUEUE = "coatcheck:broker:coatcheck"
+
+PAD: list[dict[str, int]] = [{}] * 200_000
+"""What nobody knows, in 800 KB of a body that take 15 MB when they are read."""
 
 
 @pytest.fixture(scope="module")
@@ -213,16 +220,54 @@ def test_a_trailer_costs_no_more_for_each_byte_and_has_a_limit(platform: Platfor
     others.look(3)
 
 
+def waiting_call() -> bytes:
+    """A call of a client that knows no tasks, as bytes; nobody works on it."""
+    message = request("tools/call", {"name": "quick", "arguments": {}, "pad": PAD}, capabilities={})
+    body = encode(message)
+    return raw_sockets.head_of({**headers_of(message), "Content-Length": str(len(body))}) + body
+
+
+def older_waiting_call() -> bytes:
+    """The same of an older client."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "quick", "pad": PAD}}
+    body = encode(message)
+    headers = {"MCP-Protocol-Version": "2025-06-18", "Content-Type": "application/json", "Accept": "application/json"}
+    return raw_sockets.head_of({**headers, "Content-Length": str(len(body))}) + body
+
+
 def test_a_stream_keeps_nothing_of_what_was_asked(platform: Platform, store: TaskStore) -> None:
     """A body that has been read takes many times its size, and a stream lasts for hours."""
     message = listen_request([Work(store).new()])
-    message["params"]["pad"] = [{} for _ in range(200_000)]
+    message["params"]["pad"] = PAD
     process = server_process(platform)
     memory = process.memory_info().rss
     with ExitStack() as opened:
-        for _ in range(16):
+        for _ in range(CALLS):
             opened.enter_context(Listener(platform.port, message).begun()).acknowledged()
-        assert process.memory_info().rss - memory < 3 * BOUND  # they would be 960 MB
+        assert process.memory_info().rss - memory < BOUND
+
+
+@pytest.mark.parametrize("asked", [waiting_call, older_waiting_call])
+def test_a_call_that_waits_keeps_nothing_of_what_was_asked(platform: Platform, asked: Callable[[], bytes]) -> None:
+    process = server_process(platform)
+    memory = process.memory_info().rss
+    with platform.valkey.client() as raw, ExitStack() as opened:
+        for number in range(raw.llen(QUEUE) + 1, raw.llen(QUEUE) + CALLS + 1):
+            opened.enter_context(raw_sockets.connected(platform.port)).sendall(asked())
+            wait_until(lambda number=number: raw.llen(QUEUE) == number, 20.0, "the job of the call")
+        assert process.memory_info().rss - memory < BOUND
+
+
+def test_streams_with_large_requests_shut_out_no_small_one(platform: Platform, store: TaskStore) -> None:
+    task_id = Work(store).new()
+    with ExitStack() as opened:
+        statuses = set()
+        for size in (1_000_000,) * 10 + (100_000,) * 10 + (20_000,) * 10:
+            message = listen_request([task_id])
+            message["params"]["pad"] = "x" * size
+            statuses.add(opened.enter_context(Listener(platform.port, message)).head()[0])
+        assert statuses == {200, 503}
+        assert opened.enter_context(Listener(platform.port, listen_request([task_id])).begun()).acknowledged()
 
 
 def test_a_subscription_counts_as_what_it_costs(platform: Platform) -> None:

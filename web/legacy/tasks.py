@@ -1,6 +1,7 @@
 """`tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel`, as they were while they were an experiment."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from marshmallow import fields
@@ -87,7 +88,8 @@ class OlderTasks:
 
         Source: 2025-11-25, basic/utilities/tasks, "Input Required Status" and "Result Retrieval".
         """
-        streams, call = self._connections().streams, asked.call
+        streams, call = self._connections().streams, asked.call.without_content
+        asked = replace(asked, call=call)
         with streams.place(call.owner), streams.follow(call.owner, [task_id]) as follower:
             yield None  # what fails before has a status of its own
             is_first = True

@@ -116,6 +116,8 @@ class OlderTools:
             self._calls.followed(new) as (task, watch),
             self._calls.cancelled_if_left(new.owner, task.task_id, new.idempotency_key),
         ):
+            # What can be large is not kept while the call waits.
+            asked, new = replace(asked, call=asked.call.without_content), replace(new, arguments=b"")
             yield None
             return (yield from self._until_ended(asked, new, task, watch))
 

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import orjson
 from marshmallow import fields
 
-from tasks_store import NewTask, Task, TaskNotFound, Watch
+from tasks_store import NewTask, Owner, Task, TaskNotFound, Watch
 from web.answers import check_askable, check_declared, checked_answers
 from web.auth import Caller
 from web.call import Call, Params
@@ -19,9 +20,10 @@ from web.jobs import Jobs
 from web.methods.discover import LIST_TTL_MS
 from web.methods.tasks import check_knows_tasks
 from web.rounds import FirstAnswers, first_round
-from web.sealed import Binding, Sealer, State
+from web.sealed import Binding, KeptBinding, Sealer, State
 from web.served import Following
 from web.settings import Settings
+from web.threads import compute
 from web.waiting import Progress, until_at_rest
 from web.wire import Result, compact, input_required, task_created, tools_listed
 from web.wording import counted
@@ -100,6 +102,26 @@ class Called:
         return self.tool.mode in ("task", "task_only") and self.call.request.declares_tasks
 
 
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """What is known of a call while it waits: nothing that is as large as its client likes, but in bytes."""
+
+    owner: Owner
+    idempotency_key: str
+    capabilities: bytes
+    binding: KeptBinding
+
+    @classmethod
+    def of(cls, called: Called) -> "Awaited":
+        """What is to be known of this call."""
+        return cls(
+            called.call.owner,
+            called.idempotency_key,
+            compact(called.call.request.capabilities),
+            KeptBinding(compute(lambda: called.binding.salt)),
+        )
+
+
 class CallTool:
     """Calls tools: as a task, for clients that know tasks; by waiting for the job; or at once, in this process."""
 
@@ -173,23 +195,26 @@ class CallTool:
             return first
         new = self._calls.new_task(called.call, called.tool, called.arguments, first.answers)
         if not called.becomes_task:
-            return self._awaited(called, self._answerable(called, new))
+            return self._awaited(Awaited.of(called), self._answerable(called, new))
         if self._settings.web.grace_ms:
-            return self._handed_over_late(called, new)
+            return self._handed_over_late(new)
         return task_created(self._calls.handed_over(new))
 
-    def _handed_over_late(self, called: Called, new: NewTask) -> Progress:
+    def _handed_over_late(self, new: NewTask) -> Progress:
         """The result, when the job ends within the grace; else the handle. A client that leaves changes nothing."""
         with self._calls.place_if_free(new.owner) as may_wait, self._calls.followed(new) as (task, watch):
             grace_s = self._settings.web.grace_ms / 1000 if may_wait else 0
-            seen = yield from until_at_rest(task, self._calls.reader(new.owner, task.task_id), watch, grace_s)
+            read = self._calls.reader(new.owner, task.task_id)
+            del new  # its arguments can be large
+            seen = yield from until_at_rest(task, read, watch, grace_s)
         if seen is not None and seen.status.is_terminal:
             return self._calls.ended(seen)
         return task_created(seen or task)
 
-    def _awaited(self, called: Called, new: NewTask) -> Progress:
+    def _awaited(self, awaited: Awaited, new: NewTask) -> Progress:
         with self._calls.place(new.owner), self._calls.followed(new) as (task, watch):
-            return (yield from self._at_rest(called, task, watch))
+            del new  # its arguments can be large
+            return (yield from self._at_rest(awaited, task, watch))
 
     def _answerable(self, called: Called, new: NewTask) -> NewTask:
         """The task of a caller who waits: its job may ask what the client can be asked, or its model can answer."""
@@ -211,16 +236,18 @@ class CallTool:
                     task = self._connections().store.get(owner, task_id)
             except TaskNotFound as fault:
                 raise InvalidParams("requestState is no longer valid; call again without it") from fault
-            return (yield from self._at_rest(called, task, watch))
+            awaited = Awaited.of(called)
+            del called, answers
+            return (yield from self._at_rest(awaited, task, watch))
 
-    def _at_rest(self, called: Called, task: Task, watch: Watch) -> Progress:
+    def _at_rest(self, awaited: Awaited, task: Task, watch: Watch) -> Progress:
         """The result once there is one."""
-        owner, key = called.call.owner, called.idempotency_key
+        owner, key = awaited.owner, awaited.idempotency_key
         read = self._calls.reader(owner, task.task_id)
         with self._calls.cancelled_if_left(owner, task.task_id, key):
             seen = yield from until_at_rest(task, read, watch, self._settings.web.sync_ms / 1000)
         if seen is not None:
-            return self._result_of(called, seen)
+            return self._result_of(awaited, seen)
         limit_s = self._settings.web.sync_ms / 1000
         limit = f"The tool did not finish within {counted(limit_s, 'second')}, the limit of a waiting call"
         if self._following.can_follow:
@@ -234,19 +261,19 @@ class CallTool:
             f"{limit}. It was cancelled; ask for less at once, or use a client that knows tasks."
         )
 
-    def _result_of(self, called: Called, task: Task) -> Result:
+    def _result_of(self, awaited: Awaited, task: Task) -> Result:
         """What a synchronous caller is told of a task at rest."""
         if task.status.is_terminal:
             return self._calls.ended(task)
         try:
-            check_askable(task.input_requests, called.call.request.capabilities)
+            check_askable(task.input_requests, orjson.loads(awaited.capabilities))
         except MissingCapability:
             if not self._following.can_answer:
                 raise
             how = self._following.in_words(task.task_id)
             return self._calls.tool_error(f"The tool asks what this client cannot be asked. {how}")
         state = State(task_id=task.task_id, round=" ".join(task.input_requests))
-        return input_required(task.input_requests, self._sealer.seal(called.binding, state))
+        return input_required(task.input_requests, self._sealer.seal(awaited.binding, state))
 
 
 def _after(cursor: str, tools: Sequence[Mapping[str, object]]) -> int:
