@@ -4,6 +4,7 @@ Source: basic/transports/streamable-http.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from web.events import HEADERS, event
 from web.front_door import View
 from web.guards import EVENT_STREAM, JSON, Acceptable, Doorkeeper, acceptable, check_content_type
 from web.headers import sent_with
-from web.in_flight import LARGE, InFlight, WaitingBodies
+from web.in_flight import LARGE, InFlight, Turns, WaitingBodies
 from web.json_reader import read_json
 from web.metrics import SERVED
 from web.observed import observed
@@ -74,13 +75,15 @@ def endpoint(
 ) -> View:
     """What serves the MCP endpoint. What none of the other eras takes is for the dispatch."""
     waiting_bodies = WaitingBodies()
+    turns = Turns(in_flight)
 
     def serve(request: Request) -> Response:
-        response = answered(request)
+        with ExitStack() as turn:
+            response = answered(request, turn)
         tell_browser(request, response)
         return response
 
-    def answered(request: Request) -> Response:
+    def answered(request: Request, turn: ExitStack) -> Response:
         try:
             doorkeeper.check(request)
             if request.method == "OPTIONS" and (origin := doorkeeper.may_preflight(request)) is not None:
@@ -93,6 +96,8 @@ def endpoint(
             sent = bodies.read(request)
             size = len(sent)
             is_large.set(size > LARGE_BODY)
+            if size > LARGE_BODY:
+                turn.enter_context(turns.turn(size))
             body = compute(read_json, sent)
             del sent
         except Exception as fault:  # noqa: BLE001 - as in the dispatch
@@ -112,6 +117,7 @@ def endpoint(
             reply.answering.close()
             return response_of(dispatch.refused(fault, method or "?", readable_id(body)), forms)
         del body
+        turn.close()
         client = Client(request.environ.get(SOCKET))
         if reply.is_streamed and forms.event_stream:
             return Response(streamed(answering, client, in_flight), mimetype=EVENT_STREAM, headers=HEADERS)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 import gevent
+from gevent.lock import BoundedSemaphore
 from greenlet import greenlet
 
 from web.answer import Answering
@@ -29,6 +30,10 @@ PIECE: Final = 64 * 1024
 
 MOST_WAITING: Final = 8 * 1024 * 1024
 """Bytes of the bodies of calls that wait and of streams. What is made of a body has many times its size."""
+
+
+MOST_LARGE: Final = 4
+"""Requests with large bodies that are worked on at a time, up to their answer or their wait for one."""
 
 
 class TooSlow(TimeoutError):
@@ -109,6 +114,31 @@ def _cut(one: Held) -> None:
     """Raise TooSlow where the holder waits, unless it is done meanwhile. Called by the loop."""
     if not one.is_over:
         one.holder.throw(TooSlow("Too slow for so large a message"))
+
+
+class Turns:
+    """Lets a few large requests be worked on at a time: what is made of a body has many times its size."""
+
+    def __init__(self, in_flight: InFlight) -> None:
+        self._in_flight = in_flight
+        self._free = BoundedSemaphore(MOST_LARGE)
+
+    @contextmanager
+    def turn(self, size: int) -> Iterator[None]:
+        """Wait for a turn, holding so many bytes meanwhile, and have it for the length of the block.
+
+        Raises:
+            TooManyWaiting: too many others wait.
+        """
+        try:
+            with self._in_flight.hold(size):
+                self._free.acquire()
+        except TooSlow as fault:
+            raise TooManyWaiting("Too many large requests have come together; try again") from fault
+        try:
+            yield
+        finally:
+            self._free.release()
 
 
 class WaitingBodies:
