@@ -16,10 +16,10 @@ from web.errors import TooManyWaiting
 LARGE: Final = 32 * 1024
 """Bytes; what is smaller is bounded by the number of connections."""
 
-MOST: Final = 32 * 1024 * 1024
+MOST: Final = 24 * 1024 * 1024
 """Bytes of large bodies and answers that one process holds before it gives up slow clients."""
 
-MOST_AT_ONCE: Final = 48 * 1024 * 1024
+MOST_AT_ONCE: Final = 40 * 1024 * 1024
 """The same, however quick the clients are."""
 
 PATIENCE_S: Final = 1.0
