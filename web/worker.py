@@ -41,9 +41,6 @@ however small it is."""
 TURN: Final = 64
 """After how many pieces of a chunked body others have their turn: what is there already is read without a wait."""
 
-MOST_HEADS: Final = 2_000
-"""Requests whose head has begun and not ended. Of more, the oldest is given up: heads of honest clients end at once."""
-
 MOST_ACCEPTED: Final = 16
 """Connections that are accepted in one turn of the loop; of more, the other processes would get too few."""
 
@@ -76,8 +73,6 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._between_requests: set[socket.socket] = set()
-        self._in_head: dict[socket.socket, None] = {}
-        """The oldest first."""
         self._turn_of_pipelines = BoundedSemaphore()
 
     def server_class(self, listener: socket.socket, *, spawn: Any, **options: Any) -> StreamServer:
@@ -107,10 +102,7 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
         except StopIteration:
             client.close()
         else:
-            try:
-                super().handle(listener, client, addr)
-            finally:
-                self._in_head.pop(client, None)
+            super().handle(listener, client, addr)
 
     def _wait_for_request(self, connection: socket.socket, limit_s: float) -> None:
         """Wait for the first octet of a request. Raises StopIteration when there is none in time."""
@@ -119,16 +111,9 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
             wait_read(connection.fileno(), limit_s, StopIteration())
         finally:
             self._between_requests.discard(connection)
-        self._in_head[connection] = None
-        if len(self._in_head) > MOST_HEADS:
-            oldest = next(iter(self._in_head))
-            del self._in_head[oldest]
-            with suppress(OSError):
-                oldest.shutdown(socket.SHUT_RD)
 
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> bool:
         """Answer a request, then wait for the next one. Raise StopIteration to close the connection."""
-        self._in_head.pop(sock, None)
         req.body.force_close = req.force_close  # for an application that does not read the body: see web.body
         if isinstance(req.body.reader, ChunkedReader):
             req.body.reader.limit_trailer_section = TRAILER_BYTES

@@ -23,7 +23,6 @@ from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
 from tests.web import raw_sockets
 from tests.web.door import Door, encode, headers_of, request
-from web.worker import MOST_HEADS
 
 HALF_OPEN = 5_000
 SLOW_READERS = 500
@@ -219,17 +218,3 @@ def test_all_that_clients_do_wrong_at_once_shuts_nobody_out(tmp_path: Path) -> N
             assert platform.webs[0].wait(END_S) == 0
             for stream in streams:
                 stream.ended()
-
-
-@pytest.mark.usefixtures("enough_files")
-def test_of_too_many_unfinished_heads_the_oldest_are_given_up() -> None:
-    """Each costs its process memory, and nobody honest needs seconds for one."""
-    opened = MOST_HEADS + 50
-    with ExitStack() as stack:
-        platform = stack.enter_context(Platform(env={"WEB_CONCURRENCY": "1", "COATCHECK_BODY_SECONDS": "120"})).start(workers=0)
-        heads = [stack.enter_context(raw_sockets.connected(platform.port)) for _ in range(opened)]
-        for head in heads:
-            head.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n")
-        assert raw_sockets.all_of(heads[0]) == b""
-        heads[-1].sendall(b"Connection: close\r\n\r\n")
-        assert raw_sockets.status_of(raw_sockets.all_of(heads[-1])) == 200
