@@ -9,7 +9,8 @@ from gevent import Timeout
 from gunicorn.http.errors import ParseException
 
 from web.errors import BodyTooLarge, BodyTooSlow, MalformedBody
-from web.in_flight import LARGE, PIECE, InFlight
+from web.in_flight import PIECE, InFlight
+from web.threads import LARGE
 
 SOCKET: Final = "gunicorn.socket"
 """Where gunicorn leaves the connection in the WSGI environment."""

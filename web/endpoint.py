@@ -20,13 +20,12 @@ from web.events import HEADERS, event
 from web.front_door import View
 from web.guards import EVENT_STREAM, JSON, Acceptable, Doorkeeper, acceptable, check_content_type
 from web.headers import sent_with
-from web.in_flight import LARGE, InFlight, Turns, WaitingBodies
+from web.in_flight import InFlight, Turns, WaitingBodies
 from web.json_reader import read_json
 from web.metrics import SERVED
 from web.observed import observed
 from web.streaming import Client, in_one_piece, streamed
-from web.threads import LARGE as LARGE_BODY
-from web.threads import compute, is_large
+from web.threads import LARGE, compute, is_large
 from web.waiting import WAKE
 
 if TYPE_CHECKING:
@@ -95,8 +94,8 @@ def endpoint(
             check_content_type(request)
             sent = bodies.read(request)
             size = len(sent)
-            is_large.set(size > LARGE_BODY)
-            if size > LARGE_BODY:
+            is_large.set(size > LARGE)
+            if size > LARGE:
                 turn.enter_context(turns.turn(size))
             body = compute(read_json, sent)
             del sent

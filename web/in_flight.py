@@ -12,9 +12,7 @@ from greenlet import greenlet
 
 from web.answer import Answering
 from web.errors import TooManyWaiting
-
-LARGE: Final = 32 * 1024
-"""Bytes; what is smaller is bounded by the number of connections."""
+from web.threads import LARGE
 
 MOST: Final = 24 * 1024 * 1024
 """Bytes of large bodies and answers that one process holds before it gives up slow clients."""

@@ -58,7 +58,7 @@ def first_round(
     if missing:
         check_askable(missing, declared)
         answers = {key: orjson.loads(answer) for key, answer in known.items()}
-        return input_required(missing, sealer.seal(binding, State(answers=answers, round=" ".join(missing))))
+        return input_required(missing, sealer.seal(binding.salt, State(answers=answers, round=" ".join(missing))))
     return FirstAnswers({key: (requests[key], known[key]) for key in requests})
 
 

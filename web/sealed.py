@@ -43,13 +43,6 @@ class Binding:
         return f"{SALT}.{hashlib.sha256(call.encode()).hexdigest()}"
 
 
-@dataclass(frozen=True, slots=True)
-class KeptBinding:
-    """A binding without the arguments, for a call that waits."""
-
-    salt: str
-
-
 class Sealer:
     """Seals states, and opens those that any process of this deployment sealed for the same call.
 
@@ -62,12 +55,15 @@ class Sealer:
         self._secret = secret
         self._lifetime_s = lifetime_s
 
-    def seal(self, binding: Binding | KeptBinding, state: State) -> str:
-        """The state as the client carries it: neither readable, for it may hold a person's answers, nor changeable."""
-        text = json.dumps([state.task_id, state.answers, state.round])
-        return self._fernet(binding).encrypt(text.encode()).decode("ascii")
+    def seal(self, salt: str, state: State) -> str:
+        """The state as the client carries it: neither readable, for it may hold a person's answers, nor changeable.
 
-    def open(self, binding: Binding, sealed: str) -> State:
+        `salt` is that of the call's binding.
+        """
+        text = json.dumps([state.task_id, state.answers, state.round])
+        return self._fernet(salt).encrypt(text.encode()).decode("ascii")
+
+    def open(self, salt: str, sealed: str) -> State:
         """The state that was sealed for this call.
 
         Raises:
@@ -77,12 +73,12 @@ class Sealer:
             octets = sealed.encode("ascii")
             if base64.urlsafe_b64encode(base64.urlsafe_b64decode(octets)) != octets:
                 raise InvalidToken  # base64 has several spellings of one text, and this is none that was sealed
-            task_id, answers, round_ = json.loads(self._fernet(binding).decrypt(octets, ttl=self._lifetime_s))
+            task_id, answers, round_ = json.loads(self._fernet(salt).decrypt(octets, ttl=self._lifetime_s))
         except (InvalidToken, ValueError) as fault:
             raise InvalidParams("requestState is not, or no longer, valid for this call; call without it") from fault
         return State(task_id, answers, round_)
 
-    def _fernet(self, binding: Binding | KeptBinding) -> Fernet:
+    def _fernet(self, salt: str) -> Fernet:
         """AES and HMAC, with a key that this deployment has for this call alone."""
-        key = hmac.digest(self._secret(), binding.salt.encode(), "sha256")
+        key = hmac.digest(self._secret(), salt.encode(), "sha256")
         return Fernet(base64.urlsafe_b64encode(key))

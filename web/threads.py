@@ -26,7 +26,8 @@ T = TypeVar("T")
 
 
 LARGE: Final = 32 * 1024
-"""Bytes of a request's body from which checking it takes more than a millisecond."""
+"""Bytes of a message from which checking it takes more than a millisecond, and holding it counts; what is smaller is
+bounded by the number of connections."""
 
 is_large: Final[ContextVar[bool]] = ContextVar("is_large", default=False)
 """The request that is served has so large a body."""

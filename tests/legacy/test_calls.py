@@ -324,7 +324,7 @@ def test_leaving_a_call_cancels_it(platform: Platform, tmp_path: Path) -> None:
         "MCP-Protocol-Version": "2025-11-25",
     }
     with raw_sockets.connected(platform.port) as connection:
-        connection.sendall(raw_sockets.head_of({**headers, "Content-Length": str(len(body))}) + body)
+        connection.sendall(raw_sockets.whole(headers, body))
         raw_sockets.until(connection, b":\n\n")
         wait_until(lambda: mark.exists() and "began" in mark.read_text(), 20.0, "the run")
     wait_until(lambda: "ended" in mark.read_text(), 20.0, "the end of the run")

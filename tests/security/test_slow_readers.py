@@ -64,8 +64,7 @@ def large(store: TaskStore) -> str:
 def poll_of(task_id: str) -> bytes:
     """A poll, as bytes."""
     message = request("tasks/get", {"taskId": task_id})
-    body = encode(message)
-    return raw_sockets.head_of({**headers_of(message), "Content-Length": str(len(body))}) + body
+    return raw_sockets.whole(headers_of(message), encode(message))
 
 
 def slow_reader(port: int) -> socket.socket:
@@ -224,23 +223,20 @@ def test_a_trailer_costs_no_more_for_each_byte_and_has_a_limit(platform: Platfor
 def waiting_call() -> bytes:
     """A call of a client that knows no tasks, as bytes; nobody works on it."""
     message = request("tools/call", {"name": "quick", "arguments": {}, "pad": PAD}, capabilities={})
-    body = encode(message)
-    return raw_sockets.head_of({**headers_of(message), "Content-Length": str(len(body))}) + body
+    return raw_sockets.whole(headers_of(message), encode(message))
 
 
 def older_waiting_call() -> bytes:
     """The same of an older client."""
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "quick", "pad": PAD}}
-    body = encode(message)
     headers = {"MCP-Protocol-Version": "2025-06-18", "Content-Type": "application/json", "Accept": "application/json"}
-    return raw_sockets.head_of({**headers, "Content-Length": str(len(body))}) + body
+    return raw_sockets.whole(headers, encode(message))
 
 
 def test_large_requests_that_come_together_take_turns(platform: Platform) -> None:
-    """Their bodies, once read, would take a gigabyte."""
+    """Their bodies, once read, would take half a gigabyte."""
     message = request("tools/list", {"pad": PAD})
-    body = encode(message)
-    asked = raw_sockets.head_of({**headers_of(message), "Content-Length": str(len(body))}) + body
+    asked = raw_sockets.whole(headers_of(message), encode(message))
     process = server_process(platform)
     memory = process.memory_info().rss
     with ExitStack() as opened:

@@ -70,7 +70,7 @@ def round_of(
 def state_in(result: FirstAnswers | dict[str, Any]) -> State:
     """The state that a client would bring back."""
     assert isinstance(result, dict)
-    return SEALER.open(Binding(ANONYMOUS, "asks", {}), result["requestState"])
+    return SEALER.open(Binding(ANONYMOUS, "asks", {}).salt, result["requestState"])
 
 
 def asked_in(result: FirstAnswers | dict[str, Any]) -> list[str]:

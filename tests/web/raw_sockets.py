@@ -22,6 +22,11 @@ def head_of(headers: dict[str, str], *, verb: str = "POST", path: str = "/mcp", 
     return "\r\n".join([*lines, "", ""]).encode()
 
 
+def whole(headers: dict[str, str], body: bytes) -> bytes:
+    """A POST with its body."""
+    return head_of({**headers, "Content-Length": str(len(body))}) + body
+
+
 def all_of(connection: socket.socket) -> bytes:
     """Everything that comes until the server ends the connection."""
     found = b""

@@ -234,7 +234,7 @@ def test_a_caller_that_goes_away_cancels_its_call(door: Door, tmp_path: Path, to
     call = request("tools/call", {"name": "hold_call", "arguments": {"path": str(mark)}}, meta=meta)
     body = encode(call)
     with raw_sockets.connected(door.port) as connection:
-        connection.sendall(raw_sockets.head_of({**headers_of(call), "Content-Length": str(len(body))}) + body)
+        connection.sendall(raw_sockets.whole(headers_of(call), body))
         wait_until(lambda: mark.exists() and "began" in mark.read_text(), 20.0, "the run")
     wait_until(lambda: "ended" in mark.read_text(), 20.0, "the end of the run")
 

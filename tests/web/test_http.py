@@ -332,7 +332,7 @@ def test_leaving_a_stream_cancels_the_call(door: Door, tmp_path: Path, how: str)
     call = request("tools/call", {"name": "hold_call", "arguments": {"path": str(mark)}}, meta={"progressToken": 1})
     body = encode(call)
     with raw_sockets.connected(door.port) as connection:
-        connection.sendall(raw_sockets.head_of({**headers_of(call), "Content-Length": str(len(body))}) + body)
+        connection.sendall(raw_sockets.whole(headers_of(call), body))
         raw_sockets.until(connection, b":\n\n")
         wait_until(lambda: mark.exists() and "began" in mark.read_text(), 20.0, "the run")
         WAYS_TO_LEAVE[how](connection)

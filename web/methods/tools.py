@@ -20,7 +20,7 @@ from web.jobs import Jobs
 from web.methods.discover import LIST_TTL_MS
 from web.methods.tasks import check_knows_tasks
 from web.rounds import FirstAnswers, first_round
-from web.sealed import Binding, KeptBinding, Sealer, State
+from web.sealed import Binding, Sealer, State
 from web.served import Following
 from web.settings import Settings
 from web.threads import compute
@@ -109,7 +109,8 @@ class Awaited:
     owner: Owner
     idempotency_key: str
     capabilities: bytes
-    binding: KeptBinding
+    salt: str
+    """Of the binding, which holds the arguments."""
 
     @classmethod
     def of(cls, called: Called) -> "Awaited":
@@ -118,7 +119,7 @@ class Awaited:
             called.call.owner,
             called.idempotency_key,
             compact(called.call.request.capabilities),
-            KeptBinding(compute(lambda: called.binding.salt)),
+            compute(lambda: called.binding.salt),
         )
 
 
@@ -168,7 +169,7 @@ class CallTool:
             return self._calls.wrong_arguments(faults)
         state = State()
         if (sealed := params.get("request_state")) is not None:
-            state = self._sealer.open(called.binding, sealed)
+            state = self._sealer.open(called.binding.salt, sealed)
         if state.task_id:
             return self._resumed(called, state.task_id)
         if tool.mode == "inline":
@@ -273,7 +274,7 @@ class CallTool:
             how = self._following.in_words(task.task_id)
             return self._calls.tool_error(f"The tool asks what this client cannot be asked. {how}")
         state = State(task_id=task.task_id, round=" ".join(task.input_requests))
-        return input_required(task.input_requests, self._sealer.seal(awaited.binding, state))
+        return input_required(task.input_requests, self._sealer.seal(awaited.salt, state))
 
 
 def _after(cursor: str, tools: Sequence[Mapping[str, object]]) -> int:
