@@ -11,6 +11,9 @@ from typing import NoReturn
 UNREAD = 1
 """The exit code of a program whose output nobody reads any more, or cannot be written."""
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it."""
+
 
 def run(main: Callable[[], int]) -> NoReturn:
     """End the process with the exit code of `main`; quietly when whoever read its output has left.
@@ -28,6 +31,8 @@ def run(main: Callable[[], int]) -> NoReturn:
         sys.stdout.flush()
     except BrokenPipeError:
         code = UNREAD
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     except OSError as fault:
         code = UNREAD
         with suppress(OSError):

@@ -2,6 +2,8 @@
 
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 import tomllib
@@ -59,6 +61,26 @@ def test_a_reader_that_leaves_early_is_no_error(command: Command, arguments: tup
         assert process.stderr is not None
         said = process.stderr.read().decode()
     assert [line for line in said.splitlines() if "Error" in line or "Traceback" in line] == [], said
+
+
+def test_an_interrupt_ends_the_check_without_a_word(command: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
+        command_line = [sys.executable, "-u", "-m", "web.check", "--release"]
+        with (
+            subprocess.Popen(
+                command_line,
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "REDIS_URL": address},
+            ) as process,
+            silent.accept()[0],
+        ):
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (Exit.DETACHED, "")
 
 
 def test_a_token_is_not_written_into_the_file_when_standard_error_is_closed() -> None:
