@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.platform import ROOT, Platform
 from tests.support.ports import free_port
+from tests.support.tls import TlsProxy, self_signed
 from tests.support.valkey import Valkey
 
 LOGIN = {"FLOWER_BASIC_AUTH": "operator:a long password"}
@@ -121,17 +122,27 @@ def test_what_is_wrong_is_named(platform: Platform, env: Mapping[str, str], part
     assert verdicts[part] == "wrong"
 
 
-def test_keys_of_an_issuer_that_cannot_be_had_are_told_with_the_reason(platform: Platform) -> None:
+def said_of_the_issuer(platform: Platform, port: int, certificates: str) -> str:
+    """What a check prints whose issuer is at this port."""
     env = {
         "COATCHECK_AUTH": "oauth",
-        "COATCHECK_OAUTH_ISSUER": "https://127.0.0.1:1",
+        "COATCHECK_OAUTH_ISSUER": f"https://127.0.0.1:{port}",
         "COATCHECK_PUBLIC_URL": "http://127.0.0.1",
+        "SSL_CERT_FILE": certificates,
     }
     process = platform.process("check", ["web.check", "--release"], env)
     printed = len(process.log)
     process.start()
     assert process.wait(60.0) == 1
-    assert "https://127.0.0.1:1/.well-known/openid-configuration: ConnectError" in process.log[printed:]
+    return process.log[printed:]
+
+
+def test_keys_of_an_issuer_that_cannot_be_had_are_told_with_the_reason(platform: Platform, tmp_path: Path) -> None:
+    assert "https://127.0.0.1:1/.well-known/openid-configuration: ConnectError" in said_of_the_issuer(platform, 1, "")
+    certificate, key = self_signed(tmp_path)
+    with TlsProxy(platform.valkey.socket, certificate, key) as issuer:
+        assert "its authority in SSL_CERT_FILE" in said_of_the_issuer(platform, issuer.port, "")
+        assert "SSL_CERT_FILE" not in said_of_the_issuer(platform, issuer.port, str(certificate))
 
 
 def test_what_is_wrong_with_one_part_keeps_no_other_from_being_tried(platform: Platform) -> None:

@@ -238,9 +238,10 @@ def auth(deployment: Deployment) -> str:
     except InvalidSettings as fault:
         raise Wrong(str(fault), "correct the entries; `coatcheck token new` makes them") from fault
     except IssuerUnavailable as fault:
-        raise Wrong(
-            f"{settings.issuer}: {fault}", "COATCHECK_OAUTH_ISSUER or COATCHECK_OAUTH_JWKS_URL must lead to its keys"
-        ) from fault
+        mend = "COATCHECK_OAUTH_ISSUER or COATCHECK_OAUTH_JWKS_URL must lead to its keys"
+        if "certificate" in str(fault).lower():
+            mend = "name the file of its authority in SSL_CERT_FILE, for the web processes too"
+        raise Wrong(f"{settings.issuer}: {fault}", mend) from fault
     if deployment.settings.auth.allow_anonymous:
         raise Wrong(
             "whoever can reach this server may call every tool and see all tasks",
