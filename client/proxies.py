@@ -77,6 +77,11 @@ def _certificates(parts: SplitResult) -> ssl.SSLContext:
         if file or not folders or any(map(os.path.isdir, folders.split(os.pathsep))):
             return httpx2.create_ssl_context()
     except OSError as fault:
+        if fault.filename and fault.filename == os.environ.get("SSLKEYLOGFILE"):
+            raise InvalidSettings(
+                f"The file that SSLKEYLOGFILE names, {fault.filename}, cannot be written: {fault.strerror}. "
+                "Correct the variable, or unset it."
+            ) from fault
         why = fault.strerror or "it holds no certificate"
         if isinstance(fault, ssl.SSLError):
             why = "it holds no certificate that can be read"

@@ -107,7 +107,7 @@ def _profiles(path: Path) -> tuple[dict[str, Profile], str | None]:
         raise InvalidSettings(f"The profiles {path} cannot be read: {fault.strerror}.") from fault
     except UnicodeDecodeError as fault:
         raise InvalidSettings(f"The profiles {path} are not UTF-8 text; save the file in that encoding.") from fault
-    except tomllib.TOMLDecodeError as fault:
+    except (ValueError, RecursionError) as fault:  # also numbers without end, and lists in lists in lists
         raise InvalidSettings(f"The profiles {path} are not TOML: {fault}.") from fault
     default, tables = written.get("default"), written.get("profiles", {})
     faults = [] if default is None or isinstance(default, str) else ["default is the name of a profile"]
@@ -152,7 +152,13 @@ def _token_of(command: Sequence[str]) -> str:
     name = f"The token command {command[0]}"
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=TOKEN_COMMAND_S, check=False
+            command,
+            stdin=subprocess.DEVNULL,  # what comes there is for us: arguments, or the messages of a host
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TOKEN_COMMAND_S,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         # Not from it: its words hold the whole command, and with that whatever secret stands there.

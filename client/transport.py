@@ -84,7 +84,7 @@ class Bearer(httpx2.Auth):
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """Source: basic/authorization, "Access Token Usage"."""
-        used = self._token or await self._ask()
+        used = await self.ready()
         self._sent.add(used)
         request.headers["Authorization"] = f"Bearer {used}"
         response = yield request
@@ -93,9 +93,17 @@ class Bearer(httpx2.Auth):
             request.headers["Authorization"] = f"Bearer {fresh}"
             yield request
 
+    async def ready(self) -> str:
+        """The token; its source may take long the first time."""
+        return self._token or await self._ask()
+
     async def _ask(self) -> str:
+        """What the source gives. Whoever has waited enough does not wait for its end."""
+        return await anyio.to_thread.run_sync(self._taken, abandon_on_cancel=True)
+
+    def _taken(self) -> str:
         if callable(self._source):
-            self._token = checked_token(await anyio.to_thread.run_sync(self._source), "The token")
+            self._token = checked_token(self._source(), "The token")
         return self._token
 
     def hidden(self, text: str) -> str:
@@ -140,6 +148,11 @@ class EndpointClient(httpx2.AsyncClient):
         # A transport of its own: httpx2 would make one for each proxy that the environment names, used or not.
         super().__init__(auth=self._bearer, transport=transport_to(server, self._proxy))
         self._server = server
+
+    async def ready(self) -> None:
+        """The token is there, so that no limit of a request counts how long its source takes."""
+        if self._bearer is not None:
+            await self._bearer.ready()
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
         """Return the response, after a refused token was replaced if it could be. What can be read of it is limited."""

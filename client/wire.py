@@ -257,6 +257,7 @@ class Wire:
 
         Source: basic/versioning.
         """
+        await self._http.ready()
         try:
             async with (
                 streamable_http_client(

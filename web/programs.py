@@ -4,22 +4,35 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from io import TextIOWrapper
+from pathlib import Path
 from typing import NoReturn
 
 UNREAD = 1
 """The exit code of a program whose output nobody reads any more, or cannot be written."""
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it."""
+
 
 def run(main: Callable[[], int]) -> NoReturn:
     """End the process with the exit code of `main`; quietly when whoever read its output has left.
 
-    An output that cannot be written, as on a full disk, is told in a line.
+    An output that cannot be written, as on a full disk, is told in a line. What the encoding of the terminal lacks is
+    shown as an escape.
     """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started the process; `print` would take the other one
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - for as long as the process lives
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = main()
         sys.stdout.flush()
     except BrokenPipeError:
         code = UNREAD
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     except OSError as fault:
         code = UNREAD
         with suppress(OSError):

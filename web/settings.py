@@ -121,7 +121,7 @@ class WebSettings:
             companions=_companions(env),
             page_size=env.int("COATCHECK_PAGE_SIZE", cls.page_size, validate=_AT_LEAST_1),
             metrics_token=env.str("COATCHECK_METRICS_TOKEN", cls.metrics_token, validate=_check_secret),
-            instructions=env.str("COATCHECK_INSTRUCTIONS", cls.instructions),
+            instructions=env.str("COATCHECK_INSTRUCTIONS", cls.instructions, validate=_check_text),
         )
 
     @property
@@ -209,6 +209,14 @@ def _check_public_url(url: str) -> None:
         raise ValidationError("holds a character that no address holds; write it as %XX, in a host name as xn--")
 
 
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValidationError("holds bytes that are not UTF-8 text") from None
+
+
 def _check_secret(secret: str) -> None:
+    _check_text(secret)
     if secret and len(secret) < MIN_SECRET_LENGTH:
         raise ValidationError(f"must have at least {MIN_SECRET_LENGTH} characters")

@@ -7,6 +7,7 @@ import secrets
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from io import TextIOWrapper
 
 from web.programs import run
 
@@ -47,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     expires = None if given.days is None else datetime.now(UTC) + timedelta(days=given.days)
     token = new_token()
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # as the file is read
     # Two outputs, so that `>> tokens.toml` keeps the entry and shows the token.
     print(f"The token, shown this once: {token}", file=sys.stderr)  # noqa: T201
     print(entry_of(token, given.tenant, given.principal, given.scope, expires))  # noqa: T201

@@ -28,6 +28,9 @@ WAIT_S: Final = 1.5
 REPLY_SECONDS = 0.75
 """How long a broker may take to answer: a client waits for its handle meanwhile, and the sweeper sends what is late."""
 
+ANSWER_SECONDS: Final = 1.0
+"""How long workers may take to say what they do."""
+
 HEARD_IN_TRIES: Final = 5
 """How often a broadcast is sent before nothing is heard: the first one starts the listening on some brokers."""
 
@@ -206,6 +209,23 @@ class Dispatcher:
             raise BrokerRefused(f"The broker refuses what this program needs: {_named(fault)}") from fault
         except self._faults as fault:
             raise BrokerUnavailable(str(fault)) from fault
+
+    def unserved(self, workers: int) -> tuple[int, list[str]]:
+        """Return how many workers answered, of so many, and a sentence for each message that none of these works on."""
+        with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
+            inspect: Any = self._app.control.inspect(timeout=ANSWER_SECONDS, limit=workers, connection=connection)
+            queues, known = inspect.active_queues() or {}, inspect.registered() or {}
+        served = {
+            (queue["name"], task.partition(" ")[0])
+            for worker, taken in queues.items()
+            for queue in taken or ()
+            for task in known.get(worker, ())
+        }
+        tools = [tool.name for tool in self._catalogue if tool.mode != "inline"]
+        needed = [(self._queue, ACCEPT), *((self.queue_of(name), CELERY_PREFIX + name) for name in tools)]
+        return len(queues), [
+            f"none takes {task} from the queue {queue}" for queue, task in needed if (queue, task) not in served
+        ]
 
     def queue_of(self, tool: str) -> str:
         """The queue that messages of this tool wait in."""

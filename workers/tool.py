@@ -229,6 +229,9 @@ def _tools_in(module: str) -> list[Tool]:
         names = vars(import_module(module))
     except WorkersError:
         raise
+    except SystemExit as error:
+        why = 'it ends the process when it is imported; what a program does belongs below `if __name__ == "__main__":`'
+        raise ToolModuleError(module, why) from error
     except Exception as error:  # a module may raise anything; the operator has to see which did
         raise ToolModuleError(module, f"it cannot be imported: {type(error).__name__}: {error}") from error
     # One function under two names is one tool.

@@ -14,7 +14,7 @@ from client.command.app import App
 from client.command.arguments import read_object, read_pairs
 from client.command.described import outcome_object
 from client.command.group import IS_JSON
-from client.command.options import complete_tool, with_save, with_server, with_timeout
+from client.command.options import complete_tool, refuse_unsaved, with_save, with_server, with_timeout
 from client.command.waiting import exit_of_outcome, report, wait_and_report, where
 from client.deadline import Deadline
 from client.errors import InputNeeded, InvalidArguments
@@ -67,6 +67,7 @@ def command(
     deadline = Deadline(timeout_s)
     context = click.get_current_context()
     context.meta[IS_JSON] = app.output.is_json = "" in json_values
+    refuse_unsaved(app.output)
     arguments = read_arguments(app, tool, pairs, [value for value in json_values if value])
     server = app.client.server
     where_called = {"server": server, "tool": tool}

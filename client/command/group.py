@@ -112,7 +112,7 @@ class Commands(click.Group):
             else:
                 click.secho(safe(str(fault)), err=True, fg="red")
             ctx.exit(exit_of(fault))
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, click.Abort):  # the latter is Ctrl-C, or Ctrl-D, at a question of click's
             click.echo(err=True)
             ctx.exit(Exit.DETACHED)
 

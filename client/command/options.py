@@ -9,7 +9,7 @@ import click
 
 from client.command.app import App
 from client.command.group import IS_JSON
-from client.errors import LedgerError
+from client.errors import InvalidArguments, LedgerError
 from client.ledger import Entry, Ledger
 from client.settings import ledger_path, load_settings
 from client.terminal.output import Output
@@ -27,9 +27,26 @@ def with_server(command: Command) -> Command:
         is_json = bool(options.pop("is_json", False))
         click.get_current_context().meta[IS_JSON] = is_json
         with App(load_settings(url, profile), Output(is_json, options.pop("save", None))) as app:
+            refuse_unsaved(app.output)
             return command(app, **options)
 
     return run
+
+
+def refuse_unsaved(output: Output) -> None:
+    """Raise InvalidArguments when binary content shall be saved and would not be, before anything is sent."""
+    if output.is_json and output.save is not None:
+        raise InvalidArguments("With --json the result has its binary content in it; leave out --save, or --json.")
+
+
+def _made(_ctx: click.Context, _parameter: click.Parameter, folder: Path | None) -> Path | None:
+    """The folder is there before the work begins: some results are given once."""
+    try:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise click.BadParameter(f"{folder} cannot be made: {fault.strerror}.") from fault
+    return folder
 
 
 with_json = click.option("--json", "is_json", is_flag=True, help="Print one JSON object.")
@@ -37,7 +54,8 @@ with_json = click.option("--json", "is_json", is_flag=True, help="Print one JSON
 with_save = click.option(
     "--save",
     metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=click.Path(file_okay=False, writable=True, path_type=Path),
+    callback=_made,
     help="Write images and other binary content of the result into this folder.",
 )
 

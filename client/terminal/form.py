@@ -101,7 +101,7 @@ class FormPerson:
         self._console.print(Text(f"It wants you to open a page of {parts.hostname}:\n{one_line(params.url)}"))
         offered: tuple[tuple[str, Choice], ...] = (("Open it in the browser", "open"), ("I open it myself", "shown"))
         choice = self._choose(f"Open the page of {parts.hostname}?", *offered)
-        if choice == "open" and not webbrowser.open(params.url):
+        if choice == "open" and not _is_opened(params.url):
             self._console.print("No browser could be started here; open the address above yourself.")
         return accept() if choice in ("open", "shown") else _without_content(choice)
 
@@ -129,6 +129,14 @@ class FormPerson:
             return self._prompts.confirm(field.label, default=bool(value))
         offered: list[tuple[str, bool | None]] = [("Yes", True), ("No", False), ("(leave out)", None)]
         return self._prompts.choose(field.label, offered, value)
+
+
+def _is_opened(url: str) -> bool:
+    """Return whether a browser was started."""
+    try:
+        return webbrowser.open(url)
+    except (webbrowser.Error, ValueError):  # BROWSER cannot be read
+        return False
 
 
 def _without_content(choice: Choice) -> ElicitResult | None:

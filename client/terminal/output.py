@@ -63,19 +63,21 @@ class Output:
     def result(self, tool: str, result: CallToolResult) -> None:
         """The content of a tool's result; what the tool calls an error goes to standard error."""
         texts: list[str] = []
+        files: list[tuple[str, str, str]] = []
         is_markdown = False
+        stem = re.sub(r"[^\w.-]", "-", tool) or "result"  # some tools have a slash in their name
         for number, block in enumerate(result.content, 1):
             if isinstance(block, TextContent):
                 texts.append(block.text)
             elif isinstance(block, ImageContent | AudioContent):
-                self._binary(f"{tool or 'result'}-{number}", block.data, block.mime_type)
+                files.append((f"{stem}-{number}", block.data, block.mime_type))
             elif isinstance(block, ResourceLink):
                 texts.append(f"{block.name}: {block.uri}")
             elif isinstance(block.resource, TextResourceContents):
                 texts.append(block.resource.text)
                 is_markdown = block.resource.mime_type == "text/markdown"
             else:
-                self._binary(f"{tool or 'result'}-{number}", block.resource.blob, block.resource.mime_type or "")
+                files.append((f"{stem}-{number}", block.resource.blob, block.resource.mime_type or ""))
         if not texts and result.structured_content is not None:
             texts.append(json.dumps(result.structured_content, ensure_ascii=False, indent=2))
         text = "\n\n".join(texts)
@@ -87,6 +89,8 @@ class Output:
             console.print(Markdown(safe(text), hyperlinks=False))
         elif text:
             self.lines(text)
+        for file in files:  # after the text, which is not lost with a file that cannot be written
+            self._binary(*file)
 
     def _binary(self, name: str, data: str, mime_type: str) -> None:
         try:
@@ -100,7 +104,6 @@ class Output:
             return
         path = self.save / f"{name}{mimetypes.guess_extension(mime_type) or '.bin'}"
         try:
-            self.save.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         except OSError as fault:
             raise InvalidArguments(f"{path} cannot be written: {fault.strerror}.") from fault

@@ -29,7 +29,7 @@ class Prompts:
         """What was typed, once `check` no longer raises InvalidArguments."""
         validate = _validator(check)
         asked = questionary.text(label, default, validate=validate, instruction=_bracketed(hint), **self._look)
-        return str(asked.unsafe_ask())
+        return str(_answered(asked))
 
     def confirm(self, label: str, *, default: bool) -> bool:
         """Yes or no, in one of the words for it; Enter takes the default. Anything else is asked again."""
@@ -44,7 +44,7 @@ class Prompts:
         asked = questionary.select(
             label, offered, default=offered[first], instruction="(arrows, then Enter)", **self._look
         )
-        return choices[int(asked.unsafe_ask())][1]
+        return choices[int(_answered(asked))][1]
 
     def choose_some(
         self, label: str, choices: Sequence[tuple[str, str]], ticked: Sequence[str], check: Callable[[int], object]
@@ -54,7 +54,15 @@ class Prompts:
         validate = _validator(lambda chosen: check(len(chosen)))
         instruction = "(space ticks, then Enter)"
         asked = questionary.checkbox(label, offered, validate=validate, instruction=instruction, **self._look)
-        return list(asked.unsafe_ask())
+        return list(_answered(asked))
+
+
+def _answered(question: questionary.Question) -> Any:
+    """What was typed or chosen. Ctrl-D interrupts like Ctrl-C, and so does a terminal that is gone."""
+    try:
+        return question.unsafe_ask()
+    except EOFError:
+        raise KeyboardInterrupt from None
 
 
 def is_yes(typed: str, *, default: bool) -> bool:

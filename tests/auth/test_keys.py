@@ -18,6 +18,7 @@ from tests.auth.provider import Provider
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
 from web.admission import Admission
+from web.auth.fetch import Fetch
 from web.auth.keys import Keys
 from web.auth.settings import AuthSettings
 from web.connections import ConnectionsOfProcess
@@ -88,6 +89,22 @@ def test_an_answer_that_drips_is_cut_at_the_deadline_and_the_next_fetch_goes_wel
     wait_until(lambda: provider.cut == 1, what="the end of the connection")
     provider.dripping = ""
     wait_until(lambda: verdict(keys) == "known", what="the keys")
+
+
+@pytest.mark.parametrize("proxy", ["http://user:pa#ss@127.0.0.1:3128", "http://[::1", "http://127.0.0.1:99999"])
+def test_a_proxy_that_makes_no_sense_is_told_by_its_variable_without_its_password(
+    proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    with Fetch() as fetch, pytest.raises(IssuerUnavailable) as refused:
+        fetch.document("https://issuer.example.com/keys")
+    assert str(refused.value).startswith("https_proxy: names a proxy that cannot be used here")
+
+
+def test_a_password_of_a_proxy_may_hold_any_character(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:größer@127.0.0.1:1")
+    with Fetch() as fetch, pytest.raises(IssuerUnavailable, match="ConnectError"):
+        fetch.document("https://issuer.example.com/keys")
 
 
 def test_known_keys_serve_while_others_are_fetched(provider: Provider) -> None:

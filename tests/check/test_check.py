@@ -5,12 +5,16 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from tests.support.platform import ROOT, Platform
 from tests.support.ports import free_port
+from tests.support.tls import TlsProxy, self_signed
 from tests.support.valkey import Valkey
 
 LOGIN = {"FLOWER_BASIC_AUTH": "operator:a long password"}
@@ -21,6 +25,9 @@ def platform() -> Iterator[Platform]:
     """A running platform."""
     with Platform() as platform:
         yield platform.start()
+
+
+EXPIRED = f'[[token]]\nsha256 = "{"0" * 64}"\nprincipal = "ann"\nexpires = 2020-01-01T00:00:00Z'
 
 
 def check(platform: Platform, *arguments: str, env: Mapping[str, str] | None = None) -> tuple[int, dict[str, str]]:
@@ -89,6 +96,7 @@ def test_the_command_tries_the_same_parts(platform: Platform) -> None:
         ({"COATCHECK_AUTH": "tokens", "COATCHECK_TOKENS_FILE": "no-such-file.toml"}, "auth"),
         ({"COATCHECK_AUTH": "tokens", "COATCHECK_TOKENS": "[[token]"}, "auth"),
         ({"COATCHECK_AUTH": "tokens", "COATCHECK_TOKENS": "# none yet"}, "auth"),
+        ({"COATCHECK_AUTH": "tokens", "COATCHECK_TOKENS": EXPIRED}, "auth"),
         (
             {
                 "COATCHECK_AUTH": "oauth",
@@ -114,13 +122,36 @@ def test_what_is_wrong_is_named(platform: Platform, env: Mapping[str, str], part
     assert verdicts[part] == "wrong"
 
 
+def said_of_the_issuer(platform: Platform, port: int, certificates: str) -> str:
+    """What a check prints whose issuer is at this port."""
+    env = {
+        "COATCHECK_AUTH": "oauth",
+        "COATCHECK_OAUTH_ISSUER": f"https://127.0.0.1:{port}",
+        "COATCHECK_PUBLIC_URL": "http://127.0.0.1",
+        "SSL_CERT_FILE": certificates,
+    }
+    process = platform.process("check", ["web.check", "--release"], env)
+    printed = len(process.log)
+    process.start()
+    assert process.wait(60.0) == 1
+    return process.log[printed:]
+
+
+def test_keys_of_an_issuer_that_cannot_be_had_are_told_with_the_reason(platform: Platform, tmp_path: Path) -> None:
+    assert "https://127.0.0.1:1/.well-known/openid-configuration: ConnectError" in said_of_the_issuer(platform, 1, "")
+    certificate, key = self_signed(tmp_path)
+    with TlsProxy(platform.valkey.socket, certificate, key) as issuer:
+        assert "its authority in SSL_CERT_FILE" in said_of_the_issuer(platform, issuer.port, "")
+        assert "SSL_CERT_FILE" not in said_of_the_issuer(platform, issuer.port, str(certificate))
+
+
 def test_what_is_wrong_with_one_part_keeps_no_other_from_being_tried(platform: Platform) -> None:
     everything = set(check(platform)[1])
     broken = {"COATCHECK_TOOLS": "no_such_module", "COATCHECK_LEASE_SECONDS": "soon", "CELERY_BROKER_URL": "ftp://x"}
     code, verdicts = check(platform, env=broken)
     assert code == 1
     assert {part for part, verdict in verdicts.items() if verdict == "wrong"} == {"settings", "tools"}
-    assert set(verdicts) == everything - {"broker", "exposed"}
+    assert set(verdicts) == everything - {"broker", "worker", "exposed"}
 
 
 def test_without_redis_each_part_that_needs_it_says_how_to_mend_that(platform: Platform) -> None:
@@ -203,6 +234,63 @@ def test_the_command_of_a_checkout_finds_what_its_caller_has_on_the_path(platfor
             command, env={**environment, "PYTHONPATH": path}, cwd=made, capture_output=True, text=True, check=False
         )
         assert done.returncode == code, done.stdout + done.stderr
+
+
+def test_workers_that_take_no_messages_of_a_tool_are_told() -> None:
+    """They live, and a call would wait for ever."""
+    with Platform().start(workers=0) as platform:
+        platform.start_worker(arguments=("--queues", "reports"))
+        platform.wait_until_ready()
+        assert check(platform)[1]["worker"] == "wrong"
+        platform.start_worker(env={"COATCHECK_TOOLS": "workers.tools"})
+        assert check(platform)[1]["worker"] == "wrong"
+        platform.start_worker()
+        assert check(platform)[1]["worker"] == "ok"
+
+
+def test_workers_that_listen_to_another_broker_are_doubted() -> None:
+    """They live, and so may one that is too busy to answer."""
+    with Platform().start(workers=0) as platform, Valkey() as other:
+        platform.start_worker(env={"CELERY_BROKER_URL": other.url})
+        platform.wait_until_ready()
+        assert check(platform)[1]["worker"] == "warn"
+
+
+def test_a_page_of_somebody_else_at_the_public_address_is_no_server(platform: Platform) -> None:
+    for server, verdict in ((parked(), "wrong"), (nullcontext(platform.port), "ok")):
+        with server as port:
+            _, verdicts = check(platform, env={"COATCHECK_PUBLIC_URL": f"http://127.0.0.1:{port}"})
+        assert verdicts["public address"] == verdict
+
+
+@contextmanager
+def parked() -> Iterator[int]:
+    """The port of a server that has a page for every request."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Parked)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class Parked(BaseHTTPRequestHandler):
+    """Answers as the provider of a domain does that leads nowhere yet."""
+
+    def do_GET(self) -> None:
+        """A page."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<h1>Parked</h1>")
+
+    do_POST = do_GET  # noqa: N815 - its name is the library's
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is logged."""
 
 
 def test_a_deployment_without_a_worker_is_not_complete() -> None:

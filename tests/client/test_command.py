@@ -186,6 +186,7 @@ def test_arguments_come_from_pairs_files_and_standard_input(command: Command, tm
         ("call", "loiter", "--arg", "seconds"),
         ("call", "loiter", "--arg", "seconds=soon"),
         ("call", "nothing", "--arg", "a=b"),
+        ("call", "list_samples", "--save", "/proc/none"),
         ("answer", "x", "--accept", "{", "--decline"),
         ("wait", "no-such-task"),
         ("tools", "--profile", "nothing"),
@@ -198,6 +199,13 @@ def test_what_cannot_be_used_is_told_in_a_sentence(command: Command, arguments: 
     ended = command(*arguments)
     assert (ended.code, ended.out) == (Exit.USAGE, "")
     assert ended.err.strip().endswith((".", "'."))
+
+
+@pytest.mark.parametrize("arguments", [("call", "list_samples"), ("wait", "x"), ("resume",)])
+def test_json_that_would_leave_content_unsaved_is_refused(command: Command, arguments: tuple[str, ...]) -> None:
+    ended = command(*arguments, "--save", ".", "--json")
+    assert (ended.code, ended.json["status"]) == (Exit.USAGE, "refused")
+    assert "leave out --save" in ended.json["error"]["message"]
 
 
 def test_a_call_with_wrong_arguments_is_a_tool_error(command: Command) -> None:
@@ -342,6 +350,25 @@ def test_discover_shows_what_the_server_says(command: Command) -> None:
 def test_a_result_reaches_a_pipe_as_it_is(command: Command) -> None:
     """A pipe is no terminal: nothing is taken out of what a program may want to have."""
     assert "\x1b[2J" in command("call", "disguise").out
+
+
+def test_a_tool_with_a_slash_in_its_name_has_its_content_saved(command: Command, tmp_path: Path) -> None:
+    picture = {"type": "image", "data": base64.b64encode(b"dots").decode(), "mimeType": "image/png"}
+    result = Result({"resultType": "complete", "content": [{"type": "text", "text": "drawn"}, picture]})
+    with Scripted({"tools/call": [result]}) as server:
+        ended = command("call", "charts/draw", "--save", str(tmp_path), COATCHECK_URL=server.url)
+    assert (ended.code, ended.out) == (Exit.COMPLETED, "drawn\n")
+    assert (tmp_path / "charts-draw-2.png").read_bytes() == b"dots"
+
+
+def test_the_text_of_a_result_is_not_lost_with_a_file_that_cannot_be_written(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "draw-2.png").mkdir()
+    picture = {"type": "image", "data": base64.b64encode(b"dots").decode(), "mimeType": "image/png"}
+    result = Result({"resultType": "complete", "content": [{"type": "text", "text": "drawn"}, picture]})
+    with Scripted({"tools/call": [result]}) as server:
+        ended = command("call", "draw", "--save", str(tmp_path), COATCHECK_URL=server.url)
+    assert (ended.code, ended.out) == (Exit.USAGE, "drawn\n")
+    assert "draw-2.png cannot be written: Is a directory" in ended.err
 
 
 def test_a_reader_that_leaves_early_is_no_error(command: Command) -> None:

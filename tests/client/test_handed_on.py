@@ -1,6 +1,9 @@
 """`coatcheck token` and `coatcheck check` are programs of the server, with help of their own."""
 
+import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 import tomllib
@@ -58,6 +61,56 @@ def test_a_reader_that_leaves_early_is_no_error(command: Command, arguments: tup
         assert process.stderr is not None
         said = process.stderr.read().decode()
     assert [line for line in said.splitlines() if "Error" in line or "Traceback" in line] == [], said
+
+
+def test_an_interrupt_ends_the_check_without_a_word(command: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
+        command_line = [sys.executable, "-u", "-m", "web.check", "--release"]
+        with (
+            subprocess.Popen(
+                command_line,
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "REDIS_URL": address},
+            ) as process,
+            silent.accept()[0],
+        ):
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (Exit.DETACHED, "")
+
+
+def test_a_token_is_not_written_into_the_file_when_standard_error_is_closed() -> None:
+    command = f"{sys.executable} -m web.tokens new ann 2>&-"
+    written = subprocess.run(["sh", "-c", command], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert "coatcheck_" not in written
+    assert tomllib.loads(written)["token"]
+
+
+def test_an_entry_is_utf8_whatever_the_terminal_is() -> None:
+    written = subprocess.run(
+        [sys.executable, "-m", "web.tokens", "new", "jürgen"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+    ).stdout
+    assert tomllib.loads(written.decode())["token"][0]["principal"] == "jürgen"
+
+
+def test_the_check_comes_to_its_end_where_the_terminal_lacks_a_character(command: Command) -> None:
+    ended = command.process("check", "--release", PYTHONIOENCODING="latin-1", REDIS_URL="redis://127.0.0.1:1/0")
+    assert ended.code == 1
+    assert re.search(r"^ok +flower ", ended.out, re.MULTILINE), ended.out
+
+
+def test_a_check_whose_output_is_closed_still_tells_by_its_exit_code() -> None:
+    command = f"REDIS_URL=redis://127.0.0.1:1/0 {sys.executable} -m web.check --release >&-"
+    ended = subprocess.run(["sh", "-c", command], cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (1, "")
 
 
 def test_an_output_that_cannot_be_written_is_told_in_a_line(command: Command) -> None:

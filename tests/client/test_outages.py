@@ -457,6 +457,37 @@ class TestTokens:
             ticket(make(server, token="short-lived")).wait()
         assert [entry.task_id for entry in ledger.entries()] == ["t-1"]
 
+    def test_a_call_that_has_waited_enough_does_not_wait_for_the_source_of_its_token(self, make: Make) -> None:
+        given = threading.Event()
+
+        def login() -> str:
+            given.wait(10)
+            given.set()
+            return "late"
+
+        with Scripted({}) as server:
+            client = make(server, token=login)
+            with pytest.raises(Unreachable):
+                client.start("tea", {}, timeout_s=0.1)
+            assert not given.is_set()
+            given.set()
+
+    def test_the_source_of_a_token_may_take_longer_than_a_server(
+        self, make: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Else its time counts as the server's, which is then said not to answer."""
+        troubles: list[ServerError] = []
+        monkeypatch.setattr("mcp.client.session.DISCOVER_TIMEOUT_SECONDS", 0.1)
+
+        def login() -> str:
+            threading.Event().wait(0.3)
+            return "good"
+
+        with Scripted({}) as server:
+            make(server, token=login, on_trouble=lambda fault, _pause_s: troubles.append(fault)).discover()
+            assert [asked.headers["authorization"] for asked in server.asked] == ["Bearer good"]
+        assert troubles == []
+
     def test_too_little_scope_is_told_with_the_scopes_it_takes(self, make: Make) -> None:
         challenge = {"WWW-Authenticate": 'Bearer error="insufficient_scope", scope="tools:call tools:read"'}
         with (

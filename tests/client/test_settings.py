@@ -1,5 +1,6 @@
 """Which server is meant, and that its token goes nowhere else."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -95,6 +96,25 @@ token_command = ["{quoted}", "-c", ""]
             tokens[name]()
 
 
+def test_a_token_command_takes_nothing_from_standard_input() -> None:
+    """What comes there are the arguments of a call, or the messages of a host."""
+    write('[profiles.a]\nurl = "https://a.example.com/mcp"\ntoken_command = ["sh", "-c", "cat; echo token"]')
+    ours, theirs = os.pipe()
+    stdin = os.dup(0)
+    try:
+        os.write(theirs, b"a message")
+        os.close(theirs)
+        os.dup2(ours, 0)
+        token = load_settings(profile="a").chosen.token
+        assert callable(token)
+        assert token() == "token"
+        assert os.read(0, 100) == b"a message"
+    finally:
+        os.dup2(stdin, 0)
+        os.close(stdin)
+        os.close(ours)
+
+
 def test_every_fault_of_the_profiles_is_told_at_once() -> None:
     write(
         'default = 1\n[profiles.a]\nurl = 7\ncolour = "red"\n[profiles.b]\nurl = "x"\ntoken = "t"\ntoken_command = []'
@@ -105,7 +125,9 @@ def test_every_fault_of_the_profiles_is_told_at_once() -> None:
         assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["= nonsense", "profiles = 3", "[profiles]\nwork = 3"])
+@pytest.mark.parametrize(
+    "text", ["= nonsense", "profiles = 3", "[profiles]\nwork = 3", f"a = {'1' * 5000}", f"a = {'[' * 5000}"]
+)
 def test_profiles_that_make_no_sense_are_named(text: str) -> None:
     write(text)
     with pytest.raises(InvalidSettings, match=r"profiles\.toml"):

@@ -12,7 +12,7 @@ from client.ledger import Ledger
 from tests.client.command import Command
 from tests.support.waiting import wait_until
 
-ENTER, DOWN, SPACE, CTRL_C = "\r", "\x1b[B", " ", "\x03"
+ENTER, DOWN, SPACE, CTRL_C, CTRL_D = "\r", "\x1b[B", " ", "\x03", "\x04"
 
 Terminal = "pexpect.spawn[str]"
 
@@ -119,6 +119,18 @@ def test_declining_is_offered_in_the_middle_of_a_form(command: Command) -> None:
     assert '"action":"decline"' in printed
 
 
+def test_the_end_of_input_interrupts_a_form(command: Command, ledger: Ledger) -> None:
+    with command.terminal("call", "fill_in") as terminal:
+        terminal.expect("Name")
+        terminal.send(CTRL_D)
+        terminal.expect("What now")
+        terminal.send(CTRL_C)
+        terminal.expect("Detached; the work goes on")
+        assert ended(terminal)[0] == Exit.DETACHED
+    (entry,) = ledger.entries()
+    command("cancel", entry.task_id)
+
+
 def test_a_form_can_be_taken_up_again(command: Command) -> None:
     with command.terminal("call", "generate_report", "-a", "source=sales") as terminal:
         terminal.expect("Approve the outline")
@@ -191,6 +203,13 @@ def test_a_page_can_be_declined(command: Command) -> None:
         assert ended(terminal)[0] == Exit.COMPLETED
 
 
+def test_a_browser_that_makes_no_sense_is_told_and_the_page_still_shown(command: Command) -> None:
+    with command.terminal("call", "visit", BROWSER="browse '%s") as terminal:
+        choose(terminal, "Open the page", 0)
+        terminal.expect("No browser could be started here")
+        assert ended(terminal)[0] == Exit.COMPLETED
+
+
 def test_the_progress_of_a_task_is_shown_in_place(command: Command) -> None:
     with command.terminal("call", "loiter", "-a", "seconds=1.5") as terminal:
         terminal.expect("loiter.*Running.*0:01")
@@ -230,6 +249,21 @@ def test_a_second_interrupt_offers_to_cancel(command: Command, ledger: Ledger) -
         assert ended(terminal)[0] == Exit.DETACHED
     (entry,) = ledger.entries()
     wait_until(lambda: command("status", entry.task_id).code == Exit.CANCELLED, 20, "the end of the task")
+
+
+@pytest.mark.parametrize("key", [CTRL_C, CTRL_D])
+def test_an_interrupt_of_the_offer_leaves_the_work_alone(command: Command, ledger: Ledger, key: str) -> None:
+    with command.terminal("call", "loiter", "-a", "seconds=60") as terminal:
+        terminal.expect("Running")
+        terminal.send(CTRL_C)
+        terminal.expect("Ctrl-C again to cancel it")
+        terminal.send(CTRL_C)
+        terminal.expect("Cancel it")
+        terminal.send(key)
+        assert ended(terminal)[0] == Exit.DETACHED
+    (entry,) = ledger.entries()
+    assert command("status", entry.task_id, "--json").json["status"] == "working"
+    command("cancel", entry.task_id)
 
 
 def test_a_server_cannot_move_the_cursor_of_whoever_reads_its_text(command: Command) -> None:

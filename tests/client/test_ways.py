@@ -116,6 +116,15 @@ def test_a_file_without_a_certificate_is_told_by_its_variable(monkeypatch: pytes
         Coatcheck(REMOTE)
 
 
+def test_a_key_log_that_cannot_be_written_is_told_by_its_variable(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Python opens it with a context for TLS."""
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", str(home))
+    monkeypatch.setenv("SSLKEYLOGFILE", "/nowhere/keys")
+    with pytest.raises(InvalidSettings, match="SSLKEYLOGFILE names, /nowhere/keys, cannot be written"):
+        Coatcheck(REMOTE)
+
+
 def test_certificates_do_not_matter_where_no_tls_is_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
     """K5.1."""
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/authority")

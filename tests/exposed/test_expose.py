@@ -121,6 +121,7 @@ def test_a_file_is_enough_of_a_deployment(tmp_path: Path) -> None:
         "[[expose]]\ntask = 'a'\nttl_seconds = true",
         "[[expose]]\ntask = 'a'\nmode = 'inline'",
         "[[expose]]\ntask = 'a'\ninput.type = 'array'",
+        f"expose = {'[' * 5000}",
     ],
 )
 def test_a_file_that_means_nothing_is_refused_by_its_name(tmp_path: Path, text: str) -> None:

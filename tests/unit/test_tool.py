@@ -239,6 +239,7 @@ MODULES = {
             """Another."""
         ''',
     "empty": "number = 3",
+    "program": "raise SystemExit(0)",
     "broken": "raise RuntimeError('no database')",
     "needy": "import a_library_that_is_not_there",
     "bad": "from workers.tool import tool\n@tool\ndef f() -> None: ...",
@@ -287,6 +288,7 @@ def test_two_tools_of_one_name_are_refused_with_both_places() -> None:
         ("shop_nowhere", "shop_nowhere"),
         ("shop_empty", "no function"),
         ("shop_broken", "no database"),
+        ("shop_program", "__main__"),
         ("shop_needy", "a_library_that_is_not_there"),
         ("", "import"),
     ],

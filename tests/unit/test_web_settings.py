@@ -49,6 +49,16 @@ def test_lists_and_durations_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.companions == ("task_status", "list_tasks")
 
 
+@pytest.mark.parametrize("variable", ["COATCHECK_INSTRUCTIONS", "COATCHECK_SECRET_KEY", "COATCHECK_METRICS_TOKEN"])
+def test_bytes_that_no_answer_or_key_can_hold_are_refused_at_the_start(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python keeps what is not UTF-8 as halves of surrogate pairs, which fail where they are first encoded."""
+    monkeypatch.setenv(variable, b"caf\xe9".decode(errors="surrogateescape") * 10)
+    with pytest.raises(InvalidSettings, match=f"{variable} holds bytes that are not UTF-8 text"):
+        read_settings()
+
+
 def test_an_unknown_companion_is_named_beside_those_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COATCHECK_COMPANIONS", "list_tasks,task_result")
     with pytest.raises(InvalidSettings, match="list_tasks, task_status, task_answer; there is no task_result"):

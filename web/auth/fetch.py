@@ -151,8 +151,12 @@ def _proxy_for(url: str) -> Proxy | None:
     named = "" if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme, "")
     if not named:
         return None
-    proxy = urlsplit(named if "://" in named else f"http://{named}")
-    if proxy.scheme not in ("http", "https"):
-        raise IssuerUnavailable(f"{parts.scheme}_proxy: names a proxy that cannot be used here; use an http proxy")
-    login = (unquote(proxy.username), unquote(proxy.password or "")) if proxy.username else None
-    return Proxy(proxy._replace(netloc=proxy.netloc.rpartition("@")[2]).geturl(), auth=login)
+    unusable = IssuerUnavailable(f"{parts.scheme}_proxy: names a proxy that cannot be used here; use an http proxy")
+    try:
+        proxy = urlsplit(named if "://" in named else f"http://{named}")
+        if proxy.scheme not in ("http", "https"):
+            raise unusable
+        login = (unquote(proxy.username).encode(), unquote(proxy.password or "").encode()) if proxy.username else None
+        return Proxy(proxy._replace(netloc=proxy.netloc.rpartition("@")[2]).geturl(), auth=login)
+    except ValueError:
+        raise unusable from None  # its words may hold a part of the password

@@ -68,7 +68,8 @@ class Keys:
         """Set unless a fetch is under way."""
         self._fetched.set()
         self._began_at = float("-inf")
-        self._is_away = False
+        self._fault = ""
+        """Why the last fetch failed."""
 
     def get(self, key_id: str | None) -> PublicKey | None:
         """Return the key of this id, or the only one when the token names none; None when there is no such key.
@@ -90,9 +91,9 @@ class Keys:
             return key
         if is_known_soon:
             raise IssuerUnavailable("The keys of the issuer are being fetched")
-        if self._is_away:
+        if self._fault:
             again_s = self._began_at + self._cooldown_s - time.monotonic()
-            raise IssuerUnavailable("The keys of the issuer could not be fetched", again_s)
+            raise IssuerUnavailable(f"The keys of the issuer could not be fetched: {self._fault}", again_s)
         return None
 
     def _fetch_if_due(self) -> tuple[threading.Event, bool]:
@@ -108,15 +109,16 @@ class Keys:
 
     def _fetch(self, fetched: threading.Event) -> None:
         """Replace the known keys by those of now, if there are any that can be used."""
-        is_away = True
+        why = "the log says why"
         try:
             with Fetch(self._limit_s) as fetch:
                 self._known = KeySet(self._keys_of(fetch), time.monotonic())
-            is_away = False
+            why = ""
         except IssuerUnavailable as fault:
+            why = str(fault)
             logger.warning("the keys of the issuer could not be fetched: %s", fault)
         finally:
-            self._is_away = is_away
+            self._fault = why
             fetched.set()
 
     def _keys_of(self, fetch: Fetch) -> dict[str, PublicKey]:

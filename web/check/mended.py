@@ -17,7 +17,7 @@ def untried(settings: Settings, at_fault: Collection[str]) -> set[str]:
     needed: dict[str, tuple[object, ...]] = {
         "store": redis,
         "clock": redis,
-        "worker": redis,
+        "worker": (*redis, workers.broker_url),
         "broker": (workers.broker_url, store.redis_tls_verify),
         "results": (workers.result_backend, store.redis_tls_verify),
         "exposed": (workers.expose_broker_url, workers.expose_result_backend, workers.expose_config),

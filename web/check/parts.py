@@ -1,17 +1,20 @@
 """The parts of a deployment, each tried once."""
 
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from http.client import HTTPException
 from typing import Final
-from urllib.error import URLError
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 from tasks_store import Patience, StoreError, StoreForbidden, StoreRefused, TaskStore
 from tasks_store.fitness import unfitness
+from web.auth.fetch import LIMIT_S
 from web.auth.keys import Keys
 from web.auth.settings import LOOPBACK_HOSTS, AuthSettings
 from web.auth.tokens import entries_of
@@ -30,6 +33,28 @@ MOST_SKEW_S: Final = 5.0
 
 PUBLIC_SECONDS: Final = 5.0
 """How long the public address may take to answer."""
+
+
+DISCOVER: Final = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "server/discover",
+    "params": {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    },
+}
+"""What a client asks first."""
+
+HEADERS: Final = {
+    "Content-Type": "application/json",
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": "2026-07-28",
+    "Mcp-Method": "server/discover",
+}
+"""The headers of that request."""
 
 
 class Wrong(Exception):
@@ -129,7 +154,19 @@ def worker(deployment: Deployment) -> str:
         alive = deployment.store.workers_alive()
     if not alive:
         raise Wrong("none that takes messages was seen lately", "read its log, or start one:\ncelery -A workers worker")
-    return f"{alive} alive, taking messages"
+    try:
+        answered, unserved = deployment.dispatcher.unserved(alive)
+    except BrokerUnavailable as fault:
+        raise _unreachable(fault, "CELERY_BROKER_URL must lead to the broker of the workers") from fault
+    if not unserved:
+        return f"{alive} alive, taking messages of every tool"
+    if answered < alive:  # one that is busy in the pool solo does not answer
+        raise Doubtful(
+            f"{alive} alive, of which {answered} answered over the broker",
+            "compare CELERY_BROKER_URL, as each process sees it, and try again when they are idle",
+        )
+    mend = "restart the workers with these tools, and with --queues if they take from some queues only"
+    raise Wrong("; ".join(unserved), mend)
 
 
 def exposed(deployment: Deployment) -> str:
@@ -169,11 +206,23 @@ def public_address(deployment: Deployment) -> str:
     parts = urlsplit(url)
     if parts.scheme != "https" and parts.hostname not in LOOPBACK_HOSTS:
         raise Wrong(f"{url} is not https", "put TLS before it: tokens would be read on the way")
+    mend = "its router must hand requests to the web process"
+    asked = Request(deployment.settings.web.resource, json.dumps(DISCOVER).encode(), HEADERS)  # noqa: S310 - see above
     try:
-        with urlopen(f"{parts.scheme}://{parts.netloc}/healthz", timeout=PUBLIC_SECONDS):  # noqa: S310 - checked above
-            return f"{url} answers"
-    except (URLError, OSError, ValueError) as fault:
-        raise Wrong(f"{url} does not answer: {fault}", "its router must hand requests to the web process") from fault
+        with urlopen(asked, timeout=PUBLIC_SECONDS) as response:  # noqa: S310 - the same
+            is_ours = "supportedVersions" in json.loads(response.read())["result"]
+    except HTTPError as refusal:
+        with refusal:
+            is_ours = refusal.code == 401 and refusal.headers.get("WWW-Authenticate", "").startswith("Bearer")
+        if not is_ours:
+            raise Wrong(f"{asked.full_url} refuses what clients ask: {refusal}", mend) from refusal
+    except OSError as fault:
+        raise Wrong(f"{url} does not answer: {fault}", mend) from fault
+    except (ValueError, LookupError, TypeError, HTTPException):
+        is_ours = False
+    if not is_ours:
+        raise Wrong(f"something else than this server answers at {asked.full_url}", mend)
+    return f"{url} answers"
 
 
 def auth(deployment: Deployment) -> str:
@@ -184,14 +233,15 @@ def auth(deployment: Deployment) -> str:
         if mode == "tokens":
             return f"callers prove who they are by one of {_tokens(settings)}"
         if mode == "oauth":
-            Keys(settings).get("none has this id")
+            Keys(settings, wait_s=LIMIT_S + 1).get("none has this id")
             return f"callers prove who they are by a token of {settings.issuer}, whose keys can be had"
     except InvalidSettings as fault:
         raise Wrong(str(fault), "correct the entries; `coatcheck token new` makes them") from fault
     except IssuerUnavailable as fault:
-        raise Wrong(
-            f"{settings.issuer}: {fault}", "COATCHECK_OAUTH_ISSUER or COATCHECK_OAUTH_JWKS_URL must lead to its keys"
-        ) from fault
+        mend = "COATCHECK_OAUTH_ISSUER or COATCHECK_OAUTH_JWKS_URL must lead to its keys"
+        if "certificate" in str(fault).lower():
+            mend = "name the file of its authority in SSL_CERT_FILE, for the web processes too"
+        raise Wrong(f"{settings.issuer}: {fault}", mend) from fault
     if deployment.settings.auth.allow_anonymous:
         raise Wrong(
             "whoever can reach this server may call every tool and see all tasks",
@@ -202,9 +252,12 @@ def auth(deployment: Deployment) -> str:
 
 def _tokens(settings: AuthSettings) -> str:
     """Return how many tokens there are. Raises InvalidSettings when they cannot be read."""
-    count = len(entries_of(settings))
-    if not count:
+    entries = entries_of(settings)
+    if not entries:
         raise InvalidSettings("there is not one token, so nobody can call")
+    count = sum(expires_s is None or expires_s > time.time() for expires_s in (one.caller.expires_s for one in entries))
+    if not count:
+        raise InvalidSettings("every token has expired, so nobody can call")
     return f"{count} token{'s' if count > 1 else ''}"
 
 

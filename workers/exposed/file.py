@@ -44,7 +44,7 @@ def exposed_in(path: str) -> list[Tool]:
     """
     try:
         document = tomllib.loads(text_of(Path(path)))
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:  # the latter for lists in lists in lists
         raise ToolFileError(path, str(fault)) from fault
     entries = document.pop("expose", [])
     if document or not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
