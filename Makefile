@@ -20,14 +20,14 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes
 
 # The command of an installed distribution, for the checkout; nothing has to be built for it.
-COMMAND := printf '\#!/bin/sh\nPYTHONPATH="%s$${PYTHONPATH:+:$$PYTHONPATH}" exec "%s" -m client "$$@"\n' "$(CURDIR)" "$(CURDIR)/$(BIN)/python" \
+COMMAND := printf '\#!/bin/sh\nPYTHONPATH="%s$${PYTHONPATH:+:$$PYTHONPATH}" exec "%s" -m coatcheck "$$@"\n' "$(CURDIR)" "$(CURDIR)/$(BIN)/python" \
 	> $(BIN)/coatcheck && chmod +x $(BIN)/coatcheck
 
 .DEFAULT_GOAL := run
 .PHONY: run test chaos bench lint format lock clean
 
 run: $(VENV)/run.stamp
-	@exec $(BIN)/python -m launch
+	@exec $(BIN)/python -m coatcheck.launch
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

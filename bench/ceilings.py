@@ -10,9 +10,9 @@ from environs import Env
 from flask import Flask, Response
 from redis import Redis
 
-from tasks_store import StoreSettings
-from workers.celery_app import create_celery
-from workers.settings import WorkerSettings
+from coatcheck.tasks_store import StoreSettings
+from coatcheck.workers.messages.celery_app import create_celery
+from coatcheck.workers.settings import WorkerSettings
 
 QUEUE = "bench"
 JSON = "application/json"

@@ -2,8 +2,8 @@
 
 from redis import Redis
 
-from tasks_store.keys import TaskKeys, listed_keys
-from tasks_store.model import BUCKETS, Owner
+from coatcheck.tasks_store.keys import TaskKeys, listed_keys
+from coatcheck.tasks_store.model import BUCKETS, Owner
 
 BATCH = 10_000
 """Copies in one script call, so that Redis answers others in between."""

@@ -107,8 +107,8 @@ class Side:
 
 def coatcheck(valkey: Valkey, env: Mapping[str, str] | None = None) -> Side:
     """Coatcheck by the Procfile's commands and with its shipped settings."""
-    web = ["gunicorn", "--config", "web/gunicorn.conf.py", "web.wsgi:app"]
-    return _flask_side(COATCHECK, valkey, web, "workers", "coatcheck", wire.HEALTH, env or {})
+    web = ["gunicorn", "--config", "web/gunicorn.conf.py", "coatcheck.web.wsgi:app"]
+    return _flask_side(COATCHECK, valkey, web, "coatcheck.workers", "coatcheck", wire.HEALTH, env or {})
 
 
 def bare(valkey: Valkey) -> Side:

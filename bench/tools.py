@@ -2,7 +2,7 @@
 
 import time
 
-from workers import Context, Elicit, tool
+from coatcheck import Context, Elicit, tool
 
 
 @tool()

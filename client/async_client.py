@@ -20,9 +20,9 @@ from mcp_types import (
     Tool,
 )
 
-from client.async_ticket import AskAsync, AsyncTicket, Holder
-from client.deadline import Deadline, DeadlinePassed
-from client.errors import (
+from coatcheck.client.async_ticket import AskAsync, AsyncTicket, Holder
+from coatcheck.client.deadline import Deadline, DeadlinePassed
+from coatcheck.client.errors import (
     AnswerLost,
     AnswerTooLarge,
     CallUnanswered,
@@ -33,11 +33,11 @@ from client.errors import (
     TicketNotKept,
     Unreachable,
 )
-from client.ledger import Entry, Ledger, expires_ms
-from client.models import IDEMPOTENCY_KEY, Task, goes_on
-from client.settings import ledger_path
-from client.tokens import Token
-from client.wire import OnTrouble, Wire
+from coatcheck.client.ledger import Entry, Ledger, expires_ms
+from coatcheck.client.models import IDEMPOTENCY_KEY, Task, goes_on
+from coatcheck.client.settings import ledger_path
+from coatcheck.client.tokens import Token
+from coatcheck.client.wire import OnTrouble, Wire
 
 Answerable = Literal["elicitation", "sampling", "roots"]
 """What a client may declare that it can be asked."""

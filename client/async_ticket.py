@@ -11,8 +11,8 @@ import anyio
 import anyio.to_thread
 from mcp_types import INVALID_PARAMS, CallToolResult, InputRequest, InputResponse
 
-from client.deadline import Deadline, DeadlinePassed
-from client.errors import (
+from coatcheck.client.deadline import Deadline, DeadlinePassed
+from coatcheck.client.errors import (
     AnswerRefused,
     InputNeeded,
     NotFinished,
@@ -23,10 +23,10 @@ from client.errors import (
     Unreachable,
     WaitedEnough,
 )
-from client.ledger import TOOL_ERROR, Ledger, expires_ms
-from client.models import Task, UpdateTaskParams
-from client.patience import Patience, poll_pause_s
-from client.wire import Wire
+from coatcheck.client.ledger import TOOL_ERROR, Ledger, expires_ms
+from coatcheck.client.models import Task, UpdateTaskParams
+from coatcheck.client.patience import Patience, poll_pause_s
+from coatcheck.client.wire import Wire
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
-from client.errors import LedgerBusy, LedgerDamaged, LedgerTooNew, LedgerUnusable
+from coatcheck.client.errors import LedgerBusy, LedgerDamaged, LedgerTooNew, LedgerUnusable
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 
-from client.deadline import Deadline
+from coatcheck.client.deadline import Deadline
 
 FIRST_PAUSE_S = 0.25
 """The pause after the first failure; each further one is twice as long."""

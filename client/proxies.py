@@ -9,7 +9,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
-from client.errors import InvalidSettings
+from coatcheck.client.errors import InvalidSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-CHECKOUT = Path(__file__).parents[1]
+CHECKOUT = Path(__file__).resolve().parents[1]
 
 
 def running_here() -> dict[str, str]:

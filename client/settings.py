@@ -19,9 +19,9 @@ from typing import Any, Final
 
 from platformdirs import user_config_path, user_data_path
 
-from client.errors import InvalidSettings
-from client.running import running_here
-from client.tokens import Token, checked_token, fault_of
+from coatcheck.client.errors import InvalidSettings
+from coatcheck.client.running import running_here
+from coatcheck.client.tokens import Token, checked_token, fault_of
 
 DEFAULT_URL: Final = "http://127.0.0.1:8000/mcp"
 """Where `make run` serves, unless it was told another port."""

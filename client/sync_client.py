@@ -9,13 +9,13 @@ from typing import Any, Self, TypeVar
 from anyio.from_thread import BlockingPortal
 from mcp_types import CallToolResult, DiscoverResult, InputRequest, InputResponse, Tool
 
-from client.async_client import FORMS, Answerable, AsyncCoatcheck
-from client.async_ticket import AsyncTicket
-from client.ledger import Entry
-from client.models import Task
-from client.relay import PORTALS, Relay
-from client.tokens import Token
-from client.wire import OnTrouble
+from coatcheck.client.async_client import FORMS, Answerable, AsyncCoatcheck
+from coatcheck.client.async_ticket import AsyncTicket
+from coatcheck.client.ledger import Entry
+from coatcheck.client.models import Task
+from coatcheck.client.relay import PORTALS, Relay
+from coatcheck.client.tokens import Token
+from coatcheck.client.wire import OnTrouble
 
 T = TypeVar("T")
 

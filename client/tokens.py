@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from client.errors import InvalidSettings
+from coatcheck.client.errors import InvalidSettings
 
 Token = str | Callable[[], str]
 """A bearer token, or what gives one; the latter is asked again when the server no longer takes what it gave."""

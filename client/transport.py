@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import anyio.to_thread
 import httpx2
 
-from client.errors import (
+from coatcheck.client.errors import (
     AnswerLost,
     AnswerTooLarge,
     Busy,
@@ -28,9 +28,9 @@ from client.errors import (
     Unauthorised,
     Unreachable,
 )
-from client.patience import retry_after_s
-from client.proxies import is_loopback, proxy_to, transport_to
-from client.tokens import Token, checked_token
+from coatcheck.client.patience import retry_after_s
+from coatcheck.client.proxies import is_loopback, proxy_to, transport_to
+from coatcheck.client.tokens import Token, checked_token
 
 CONNECT_S = 10.0
 """How long a connection may take to come about."""

@@ -36,7 +36,7 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ValidationError
 
-from client.errors import (
+from coatcheck.client.errors import (
     AnswerLost,
     AnswerTooLarge,
     Busy,
@@ -49,7 +49,7 @@ from client.errors import (
     UnsupportedServer,
     leaf,
 )
-from client.models import (
+from coatcheck.client.models import (
     CALL_ANSWER,
     TASKS,
     CancelTask,
@@ -62,10 +62,10 @@ from client.models import (
     UpdateTask,
     UpdateTaskParams,
 )
-from client.patience import Patience
-from client.tokens import Token
-from client.transport import MAX_ANSWER_BYTES, EndpointClient, checked_url, is_too_large
-from client.version import client_version
+from coatcheck.client.patience import Patience
+from coatcheck.client.tokens import Token
+from coatcheck.client.transport import MAX_ANSWER_BYTES, EndpointClient, checked_url, is_too_large
+from coatcheck.client.version import client_version
 
 T = TypeVar("T")
 ResultT = TypeVar("ResultT", bound=BaseModel)

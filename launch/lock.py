@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from launch.errors import AlreadyRunning, DataDirUnusable
+from coatcheck.launch.errors import AlreadyRunning, DataDirUnusable
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import errno
 import socket
 
-from launch.errors import PortForbidden, PortTaken
+from coatcheck.launch.errors import PortForbidden, PortTaken
 
 
 def check_port_is_free(variable: str, port: int) -> None:

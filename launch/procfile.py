@@ -5,7 +5,7 @@ from pathlib import Path
 
 from honcho.environ import parse_procfile
 
-from launch.errors import ProcfileUnusable
+from coatcheck.launch.errors import ProcfileUnusable
 
 RELEASE = "release"
 """The entry that is no process: a platform runs it to its end before a new version starts."""

@@ -4,7 +4,7 @@ import http.client
 import threading
 import time
 
-from launch.events import Events, PlatformNotReady, PlatformReady
+from coatcheck.launch.events import Events, PlatformNotReady, PlatformReady
 
 POLL_INTERVAL_S = 0.1
 """Between two looks at `/readyz`."""

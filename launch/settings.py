@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from launch.errors import HIGHEST_PORT, InvalidSettings
+from coatcheck.launch.errors import HIGHEST_PORT, InvalidSettings
 
 
 @dataclass(frozen=True, slots=True)

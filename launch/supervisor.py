@@ -9,14 +9,21 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from launch.child import Child
-from launch.console import Console
-from launch.embedded_redis import EmbeddedRedis
-from launch.errors import NotReady, ProcessEnded
-from launch.events import ChildEnded, Events, PlatformNotReady, PlatformReady, RedisAnswers, StopAsked
-from launch.leash import Leash
-from launch.readiness import report_readiness
-from launch.settings import LaunchSettings
+from coatcheck.launch.child import Child
+from coatcheck.launch.console import Console
+from coatcheck.launch.embedded_redis import EmbeddedRedis
+from coatcheck.launch.errors import NotReady, ProcessEnded
+from coatcheck.launch.events import (
+    ChildEnded,
+    Events,
+    PlatformNotReady,
+    PlatformReady,
+    RedisAnswers,
+    StopAsked,
+)
+from coatcheck.launch.leash import Leash
+from coatcheck.launch.readiness import report_readiness
+from coatcheck.launch.settings import LaunchSettings
 
 STOP_WAIT_S = 7.0
 """What the processes have for finishing their work once they are asked to stop. With REDIS_STOP_WAIT_S it leaves a

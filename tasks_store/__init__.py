@@ -1,7 +1,8 @@
 """The durable record of tasks, in Redis."""
 
-from tasks_store.client import Patience
-from tasks_store.errors import (
+from coatcheck.tasks_store.change_feed import Feed, Watch
+from coatcheck.tasks_store.connections import Patience
+from coatcheck.tasks_store.errors import (
     CallConflict,
     InvalidCursor,
     InvalidStoreUrl,
@@ -15,11 +16,9 @@ from tasks_store.errors import (
     UnfitStore,
     WriteUnconfirmed,
 )
-from tasks_store.faults import Point, arm, reach
-from tasks_store.feed import Feed, Watch
-from tasks_store.fitness import refuse_unfit_store, unfitness
-from tasks_store.listing import Page, Wanted
-from tasks_store.model import (
+from coatcheck.tasks_store.fault_injection import Point, arm, reach
+from coatcheck.tasks_store.listing import Page, Wanted
+from coatcheck.tasks_store.model import (
     ANONYMOUS,
     INPUT_KEY,
     INTERNAL_ERROR,
@@ -44,10 +43,11 @@ from tasks_store.model import (
     new_run_id,
     new_task_id,
 )
-from tasks_store.quota import Fullness, Quota
-from tasks_store.settings import StoreSettings, fault_lines, milliseconds, text_of
-from tasks_store.store import TaskStore
-from tasks_store.variables import unknown_variables
+from coatcheck.tasks_store.quota import Fullness, Quota
+from coatcheck.tasks_store.server_checks import refuse_unfit_store, unfitness
+from coatcheck.tasks_store.settings import StoreSettings, fault_lines, milliseconds, text_of
+from coatcheck.tasks_store.store import TaskStore
+from coatcheck.tasks_store.variables import unknown_variables
 
 __all__ = [
     "ANONYMOUS",

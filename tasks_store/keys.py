@@ -43,7 +43,7 @@ Fields of the inputs, for each input key K: `request:K answer:K verdict:K why:K 
 from dataclasses import dataclass
 from hashlib import sha256
 
-from tasks_store.model import BUCKETS, TASK_ID, Owner
+from coatcheck.tasks_store.model import BUCKETS, TASK_ID, Owner
 
 PREFIX = "coatcheck"
 """Starts every key and channel of ours, so that a Redis can be shared."""

@@ -6,10 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self
 
-from tasks_store.errors import InvalidCursor, StoreUnavailable
-from tasks_store.keys import TaskKeys, listed_as, listed_id, listed_keys
-from tasks_store.model import BUCKETS, Owner, Status, Task
-from tasks_store.sender import Sender
+from coatcheck.tasks_store.errors import InvalidCursor, StoreUnavailable
+from coatcheck.tasks_store.keys import TaskKeys, listed_as, listed_id, listed_keys
+from coatcheck.tasks_store.model import BUCKETS, Owner, Status, Task
+from coatcheck.tasks_store.sender import Sender
 
 BATCH: Final = 200
 """How many records are read in one round trip, when many do not fit the filter."""

@@ -4,11 +4,11 @@ import secrets
 from enum import StrEnum
 from typing import Any, Final
 
-from tasks_store import keys
-from tasks_store.keys import TaskKeys
-from tasks_store.model import Owner
-from tasks_store.scripts import script
-from tasks_store.sender import Sender
+from coatcheck.tasks_store import keys
+from coatcheck.tasks_store.keys import TaskKeys
+from coatcheck.tasks_store.model import Owner
+from coatcheck.tasks_store.scripts import script
+from coatcheck.tasks_store.sender import Sender
 
 NO_LIMIT: Final = 2**53
 

@@ -53,7 +53,7 @@ class Script:
 @cache
 def script(name: str) -> Script:
     """The script `lua/<name>.lua` behind the prelude, its named keys and arguments bound to Lua locals."""
-    folder = files("tasks_store") / "lua"
+    folder = files("coatcheck.tasks_store") / "lua"
     body = (folder / f"{name}.lua").read_text(encoding="utf-8")
     keys = _names(_KEYS, body)
     args = _names(_ARGS, body)
@@ -70,7 +70,7 @@ def script(name: str) -> Script:
 
 def script_names() -> list[str]:
     """The names of all scripts, sorted."""
-    folder = files("tasks_store") / "lua"
+    folder = files("coatcheck.tasks_store") / "lua"
     return sorted(entry.name.removesuffix(".lua") for entry in folder.iterdir() if entry.name != "prelude.lua")
 
 

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from redis.exceptions import NoScriptError, RedisError
 
-from tasks_store.client import Client, Patience, connector, driver_errors_translated
-from tasks_store.errors import WriteUnconfirmed
-from tasks_store.keys import CONFIRMED
-from tasks_store.lines import Lines
-from tasks_store.scripts import Argument, Script
-from tasks_store.settings import StoreSettings
-from tasks_store.vault import Vault
+from coatcheck.tasks_store.connection_lines import Lines
+from coatcheck.tasks_store.connections import Client, Patience, connector, driver_errors_translated
+from coatcheck.tasks_store.encryption import Vault
+from coatcheck.tasks_store.errors import WriteUnconfirmed
+from coatcheck.tasks_store.keys import CONFIRMED
+from coatcheck.tasks_store.scripts import Argument, Script
+from coatcheck.tasks_store.settings import StoreSettings
 
 PROMISES: Final = frozenset({"create", "repeated", "answer"})
 """The scripts whose reply is a promise to a client: under `strict` they are on disk before it is given."""

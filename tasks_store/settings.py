@@ -12,7 +12,7 @@ from environs import Env, EnvValidationError
 from marshmallow import ValidationError
 from marshmallow.validate import OneOf, Range
 
-from tasks_store.address import fault_of
+from coatcheck.tasks_store.address import fault_of
 
 KEY_BYTES: Final = 32
 """The length of an encryption key."""
@@ -53,7 +53,7 @@ class StoreSettings:
     """`COATCHECK_ENCRYPTION_KEYS`: seal arguments, inputs, steps and results before they are stored; 32 bytes in base64
     each, comma-separated. The first seals, all open, so that a new one is put in front."""
     faults: str = ""
-    """`COATCHECK_FAULTS`: where to fail on purpose, for tests of recovery; see `tasks_store.faults`."""
+    """`COATCHECK_FAULTS`: where to fail on purpose, for tests of recovery; see `tasks_store/fault_injection.py`."""
 
     @classmethod
     def read(cls, env: Env) -> "StoreSettings":

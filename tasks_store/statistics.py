@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tasks_store import keys
-from tasks_store.keys import DUE, TaskKeys
-from tasks_store.scripts import script
-from tasks_store.sender import Sender
+from coatcheck.tasks_store import keys
+from coatcheck.tasks_store.keys import DUE, TaskKeys
+from coatcheck.tasks_store.scripts import script
+from coatcheck.tasks_store.sender import Sender
 
 BATCH: Final = 500
 """How many records are looked at in one round trip."""

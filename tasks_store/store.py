@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from tasks_store import keys
-from tasks_store.client import Patience
-from tasks_store.delegations import Delegations
-from tasks_store.errors import CallConflict, RunSuperseded, TaskNotFound
-from tasks_store.keys import TaskKeys
-from tasks_store.listing import Listing
-from tasks_store.model import (
+from coatcheck.tasks_store import keys
+from coatcheck.tasks_store.connections import Patience
+from coatcheck.tasks_store.decoding import claim_of, next_run_of, task_of, words_of
+from coatcheck.tasks_store.errors import CallConflict, RunSuperseded, TaskNotFound
+from coatcheck.tasks_store.external_tasks import Delegations
+from coatcheck.tasks_store.keys import TaskKeys
+from coatcheck.tasks_store.listing import Listing
+from coatcheck.tasks_store.model import (
     BUCKETS,
     INTERNAL_ERROR,
     Answered,
@@ -32,12 +33,11 @@ from tasks_store.model import (
     Verdict,
     new_task_id,
 )
-from tasks_store.quota import NO_LIMIT, Quota
-from tasks_store.replies import claim_of, next_run_of, task_of, words_of
-from tasks_store.scripts import Argument, Script, script
-from tasks_store.sender import Sender
-from tasks_store.settings import StoreSettings
-from tasks_store.statistics import Statistics
+from coatcheck.tasks_store.quota import NO_LIMIT, Quota
+from coatcheck.tasks_store.scripts import Argument, Script, script
+from coatcheck.tasks_store.sender import Sender
+from coatcheck.tasks_store.settings import StoreSettings
+from coatcheck.tasks_store.statistics import Statistics
 
 RESEND_MOST_MS = 600_000
 """The longest pause between two sendings of one queued task's message."""

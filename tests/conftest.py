@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from tasks_store import Patience, StoreSettings, TaskStore
+from coatcheck.tasks_store import Patience, StoreSettings, TaskStore
 from tests.support.leaks import leaked_keys, left_threads
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until

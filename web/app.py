@@ -6,30 +6,30 @@ from functools import cache
 from flask import Flask, Response
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from web.admission import Admission
-from web.answer import Era
-from web.body import BodyReader
-from web.calls import Calls
-from web.companions import companions
-from web.connections import ConnectionsOfProcess
-from web.dispatch import Dispatch, Method
-from web.endpoint import PATHS, endpoint
-from web.front_door import FrontDoor
-from web.guards import Doorkeeper
-from web.health import health
-from web.home import home
-from web.in_flight import InFlight
-from web.jobs import Jobs
-from web.legacy import REVISIONS, OlderEra
-from web.methods.discover import Discover
-from web.methods.subscriptions import Subscriptions
-from web.methods.tasks import Tasks
-from web.methods.tools import CallTool, ListTools
-from web.metrics import LIMITS, ClientNames, Measured, metrics
-from web.sealed import Sealer
-from web.settings import Settings
-from workers.catalogue import load_catalogue
-from workers.tool import Catalogue
+from coatcheck.web.access.access_policy import Admission
+from coatcheck.web.legacy import REVISIONS, OlderEra
+from coatcheck.web.methods.discover import Discover
+from coatcheck.web.methods.subscriptions import Subscriptions
+from coatcheck.web.methods.tasks import Tasks
+from coatcheck.web.methods.tools import CallTool, ListTools
+from coatcheck.web.operations.health import health
+from coatcheck.web.operations.home import home
+from coatcheck.web.operations.metrics import LIMITS, ClientNames, Measured, metrics
+from coatcheck.web.protocol.origin import Doorkeeper
+from coatcheck.web.protocol.response import Era
+from coatcheck.web.rpc.dispatch import Dispatch, Method
+from coatcheck.web.rpc.endpoint import PATHS, endpoint
+from coatcheck.web.rpc.front_door import FrontDoor
+from coatcheck.web.server.body import BodyReader
+from coatcheck.web.server.in_flight import InFlight
+from coatcheck.web.settings.web import Settings
+from coatcheck.web.streams.connections import ConnectionsOfProcess
+from coatcheck.web.task_tools.offer import companions
+from coatcheck.web.tool_calls.calls import Calls
+from coatcheck.web.tool_calls.jobs import Jobs
+from coatcheck.web.tool_calls.request_state import Sealer
+from coatcheck.workers.toolkit.catalogue import load_catalogue
+from coatcheck.workers.toolkit.tool import Catalogue
 
 
 def create_app(settings: Settings) -> Flask:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from tasks_store import (
+from coatcheck.tasks_store import (
     CallConflict,
     StoreForbidden,
     StoreRefused,
@@ -14,7 +14,7 @@ from tasks_store import (
     TaskNotFound,
     WriteUnconfirmed,
 )
-from workers.errors import BrokerUnavailable
+from coatcheck.workers.toolkit.errors import BrokerUnavailable
 
 CANNOT_START: Final = 4
 """gunicorn's own exit code for an application that cannot be loaded: its master gives up instead of trying for ever."""

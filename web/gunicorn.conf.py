@@ -17,12 +17,12 @@ from typing import Any
 from gunicorn.errors import HaltServer
 from gunicorn.glogging import Logger
 
-from web import loop_monitor
-from web.auth.settings import is_loopback
-from web.errors import CANNOT_START, InvalidSettings
-from web.json_log import JsonLog
-from web.settings import read_settings
-from web.worker import BoundedGeventWorker, BoundedRequest
+from coatcheck.web.errors import CANNOT_START, InvalidSettings
+from coatcheck.web.server import loop_monitor
+from coatcheck.web.server.json_log import JsonLog
+from coatcheck.web.server.worker import BoundedGeventWorker, BoundedRequest
+from coatcheck.web.settings.auth import is_loopback
+from coatcheck.web.settings.web import read_settings
 
 FILES = 1024
 """How many files one process may have open besides its clients' connections."""

@@ -4,12 +4,12 @@ import logging
 import os
 import sys
 
-from tasks_store import UnfitStore, arm, refuse_unfit_store, unknown_variables
-from web.app import create_app
-from web.errors import CANNOT_START, InvalidSettings
-from web.settings import read_settings
-from workers.errors import WorkersError
-from workers.logs import TEXT, write_as
+from coatcheck.tasks_store import UnfitStore, arm, refuse_unfit_store, unknown_variables
+from coatcheck.web.app import create_app
+from coatcheck.web.errors import CANNOT_START, InvalidSettings
+from coatcheck.web.settings.web import read_settings
+from coatcheck.workers.telemetry.logs import TEXT, write_as
+from coatcheck.workers.toolkit.errors import WorkersError
 
 logging.basicConfig(level=logging.INFO, format=TEXT)
 

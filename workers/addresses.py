@@ -11,7 +11,7 @@ from celery.loaders.app import AppLoader
 from kombu import Connection
 from kombu.utils.url import url_to_parts
 
-from tasks_store.address import NOT_UNDERSTOOD, PARAMETERS, fault_of_parameters
+from coatcheck.tasks_store.address import NOT_UNDERSTOOD, PARAMETERS, fault_of_parameters
 
 LOADER: Final[Any] = AppLoader(app=None)  # type: ignore[arg-type]  # it has an application only to load its modules
 """Finds result backends by their schemes."""

@@ -1,4 +1,4 @@
-"""The entry point of a worker and of Flower: `celery -A workers worker`, `celery -A workers flower`.
+"""The entry point of a worker and of Flower: `celery -A coatcheck.workers worker`, and `flower`.
 
 Celery finds the application here by name. This is where a worker reads the environment, once.
 """
@@ -12,7 +12,7 @@ from typing import Any
 from celery import signals
 from environs import Env, EnvValidationError
 
-from tasks_store import (
+from coatcheck.tasks_store import (
     Patience,
     StoreRefused,
     StoreSettings,
@@ -24,26 +24,26 @@ from tasks_store import (
     refuse_unfit_store,
     unknown_variables,
 )
-from workers.catalogue import load_catalogue
-from workers.celery_app import create_celery
-from workers.celery_tasks import register
-from workers.drain import Drain, SigtermHeeded
-from workers.errors import BrokerRefused, BrokerUnavailable, ToolModuleError, WorkersError
-from workers.exposed.cluster import Cluster
-from workers.exposed.handover import Handover
-from workers.exposed.watcher import Watcher
-from workers.flower_guard import guard_flower
-from workers.flower_settings import flower_faults
-from workers.lease import LeaseKeeper
-from workers.logs import write_as
-from workers.measures import Measures
-from workers.pools import Busy, Places, Reaper, SignOfLife, consuming
-from workers.requests import cancel_run, in_background
-from workers.runner import Runner
-from workers.settings import WorkerSettings
-from workers.signatures import Dispatcher
-from workers.sweeper import Sweeper
-from workers.tool import CELERY_PREFIX
+from coatcheck.workers.external.handover import Handover
+from coatcheck.workers.external.watcher import Watcher
+from coatcheck.workers.messages.celery_app import create_celery
+from coatcheck.workers.messages.dispatcher import Dispatcher
+from coatcheck.workers.messages.other_application import Cluster
+from coatcheck.workers.process.celery_tasks import register
+from coatcheck.workers.process.lost_processes import cancel_run, in_background
+from coatcheck.workers.process.pools import Busy, Places, Reaper, SignOfLife, consuming
+from coatcheck.workers.runs.lease import LeaseKeeper
+from coatcheck.workers.runs.runner import Runner
+from coatcheck.workers.runs.shutdown import Drain, SigtermHeeded
+from coatcheck.workers.runs.sweeper import Sweeper
+from coatcheck.workers.settings import WorkerSettings
+from coatcheck.workers.telemetry.flower_guard import guard_flower
+from coatcheck.workers.telemetry.flower_settings import flower_faults
+from coatcheck.workers.telemetry.logs import write_as
+from coatcheck.workers.telemetry.metrics import Measures
+from coatcheck.workers.toolkit.catalogue import load_catalogue
+from coatcheck.workers.toolkit.errors import BrokerRefused, BrokerUnavailable, ToolModuleError, WorkersError
+from coatcheck.workers.toolkit.tool import CELERY_PREFIX
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ measures = Measures(store.statistics.add)
 runner = Runner(store, LeaseKeeper(store, drain), settings, dispatcher.send_run, Handover(store, cluster), measures)
 register(app, catalogue, runner)
 app.steps["worker"].update([Reaper, Busy, Places])
-app.conf.worker_consumer = "workers.consumer:Consumer"
+app.conf.worker_consumer = "coatcheck.workers.process.consumer:Consumer"
 app.steps["consumer"].add(SignOfLife)
 
 sigterm = SigtermHeeded(drain)

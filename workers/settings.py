@@ -7,17 +7,17 @@ from environs import Env
 from marshmallow import ValidationError
 from marshmallow.validate import OneOf, Range
 
-from tasks_store import StoreSettings, milliseconds
-from workers.addresses import UNPICKLING, broker_fault, results_fault
-from workers.logs import FORMATS
-from workers.version import VERSION
+from coatcheck.tasks_store import StoreSettings, milliseconds
+from coatcheck.workers.addresses import UNPICKLING, broker_fault, results_fault
+from coatcheck.workers.telemetry.logs import FORMATS
+from coatcheck.workers.version import VERSION
 
 
 @dataclass(frozen=True)
 class WorkerSettings:
     """Which tools there are, and how they are run. Read once, at the entry point of a process."""
 
-    tools: tuple[str, ...] = ("workers.tools",)
+    tools: tuple[str, ...] = ("coatcheck.workers.tools",)
     """`COATCHECK_TOOLS`: importable modules, comma-separated."""
     broker_url: str = "redis://127.0.0.1:6379/0"
     """`CELERY_BROKER_URL`: where messages go; the store's Redis unless set, needed where that is a Redis Cluster."""

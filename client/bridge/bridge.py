@@ -14,13 +14,21 @@ from anyio.abc import TaskGroup
 from mcp.shared.inbound import x_mcp_header_map
 from mcp_types import HEADER_MISMATCH, INTERNAL_ERROR
 
-from client.bridge.messages import HeaderMap, Message, Unreadable, addressed, error_line, one_line, read_line
-from client.deadline import Deadline
-from client.errors import AnswerLost, AnswerTooLarge, Busy, ClientError, ServerError, Unreachable
-from client.patience import Patience
-from client.tokens import Token
-from client.transport import MAX_ANSWER_BYTES, EndpointClient, checked_url, is_event_stream
-from client.wire import MAX_PAGES
+from coatcheck.client.bridge.messages import (
+    HeaderMap,
+    Message,
+    Unreadable,
+    addressed,
+    error_line,
+    one_line,
+    read_line,
+)
+from coatcheck.client.deadline import Deadline
+from coatcheck.client.errors import AnswerLost, AnswerTooLarge, Busy, ClientError, ServerError, Unreachable
+from coatcheck.client.patience import Patience
+from coatcheck.client.tokens import Token
+from coatcheck.client.transport import MAX_ANSWER_BYTES, EndpointClient, checked_url, is_event_stream
+from coatcheck.client.wire import MAX_PAGES
 
 Write = Callable[[bytes], Awaitable[None]]
 """Hands the host one line."""

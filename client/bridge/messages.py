@@ -11,7 +11,7 @@ from typing import Any, Final
 from mcp.shared.inbound import NAME_BEARING_METHODS, encode_header_value, mcp_param_headers
 from mcp_types import INVALID_REQUEST, PARSE_ERROR
 
-from client.strict_json import NotCarried, read_json
+from coatcheck.client.strict_json import NotCarried, read_json
 
 PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 

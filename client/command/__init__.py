@@ -1,5 +1,5 @@
 """The `coatcheck` command."""
 
-from client.command.group import main
+from coatcheck.client.command.group import main
 
 __all__ = ["main"]

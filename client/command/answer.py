@@ -4,13 +4,13 @@ import click
 from mcp_types import ElicitResult, InputRequest, InputResponse
 from pydantic import ValidationError
 
-from client.answers import accept, cancel, decline
-from client.command.app import App
-from client.command.arguments import read_object
-from client.command.options import complete_ticket, with_json, with_server
-from client.command.waiting import where
-from client.errors import InputNeeded, InvalidArguments, NothingAsked
-from client.sync_client import Ticket
+from coatcheck.client.answers import accept, cancel, decline
+from coatcheck.client.command.app import App
+from coatcheck.client.command.arguments import read_object
+from coatcheck.client.command.options import complete_ticket, with_json, with_server
+from coatcheck.client.command.waiting import where
+from coatcheck.client.errors import InputNeeded, InvalidArguments, NothingAsked
+from coatcheck.client.sync_client import Ticket
 
 EPILOG = """
 \b

@@ -9,14 +9,14 @@ from typing import Self
 
 from mcp_types import InputRequest, InputResponse
 
-from client.errors import InvalidArguments, ServerError
-from client.ledger import Entry, Ledger
-from client.models import server_name
-from client.settings import Settings
-from client.sync_client import Coatcheck, Ticket
-from client.terminal.form import Asking, FormPerson
-from client.terminal.output import Output
-from client.terminal.progress import Lines, LiveLines, NoProgress, Progress
+from coatcheck.client.errors import InvalidArguments, ServerError
+from coatcheck.client.ledger import Entry, Ledger
+from coatcheck.client.models import server_name
+from coatcheck.client.settings import Settings
+from coatcheck.client.sync_client import Coatcheck, Ticket
+from coatcheck.client.terminal.form import Asking, FormPerson
+from coatcheck.client.terminal.output import Output
+from coatcheck.client.terminal.progress import Lines, LiveLines, NoProgress, Progress
 
 SHORTEST_PREFIX = 4
 """How much of a task's id has to be typed at least."""

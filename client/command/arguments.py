@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from client.errors import InvalidArguments
-from client.strict_json import NotCarried, NotJson, read_json
+from coatcheck.client.errors import InvalidArguments
+from coatcheck.client.strict_json import NotCarried, NotJson, read_json
 
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "string": str,

@@ -10,15 +10,15 @@ from typing import Any
 import click
 from mcp_types import CallToolResult
 
-from client.command.app import App
-from client.command.arguments import read_object, read_pairs
-from client.command.described import outcome_object
-from client.command.group import IS_JSON
-from client.command.options import complete_tool, refuse_unsaved, with_save, with_server, with_timeout
-from client.command.waiting import exit_of_outcome, report, wait_and_report, where
-from client.deadline import Deadline
-from client.errors import InputNeeded, InvalidArguments
-from client.models import goes_on
+from coatcheck.client.command.app import App
+from coatcheck.client.command.arguments import read_object, read_pairs
+from coatcheck.client.command.described import outcome_object
+from coatcheck.client.command.group import IS_JSON
+from coatcheck.client.command.options import complete_tool, refuse_unsaved, with_save, with_server, with_timeout
+from coatcheck.client.command.waiting import exit_of_outcome, report, wait_and_report, where
+from coatcheck.client.deadline import Deadline
+from coatcheck.client.errors import InputNeeded, InvalidArguments
+from coatcheck.client.models import goes_on
 
 EPILOG = """
 \b

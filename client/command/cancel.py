@@ -2,9 +2,9 @@
 
 import click
 
-from client.command.app import App
-from client.command.options import complete_ticket, with_json, with_server
-from client.command.waiting import where
+from coatcheck.client.command.app import App
+from coatcheck.client.command.options import complete_ticket, with_json, with_server
+from coatcheck.client.command.waiting import where
 
 
 @click.command("cancel", epilog="\b\nExample:\n  coatcheck cancel 724584ca")

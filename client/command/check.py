@@ -4,8 +4,8 @@ import os
 
 import click
 
-from client.command.handed_on import hand_on
-from client.running import running_here
+from coatcheck.client.command.handed_on import hand_on
+from coatcheck.client.running import running_here
 
 EPILOG = """
 \b
@@ -26,4 +26,4 @@ def command(is_release: bool) -> None:
     found = {name: value for name, value in running_here().items() if not os.environ.get(name)}
     if found:
         click.echo(f"{', '.join(found)}: as the platform has them that runs from this folder.", err=True)
-    hand_on("web.check", ["--release"] if is_release else [], found)
+    hand_on("coatcheck.web.operations.check", ["--release"] if is_release else [], found)

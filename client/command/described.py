@@ -6,11 +6,18 @@ from typing import Any
 from mcp_types import CallToolResult, InputRequest
 from pydantic import BaseModel
 
-from client.command.exits import Exit, exit_of
-from client.errors import ClientError, InputNeeded, TaskCancelled, TaskFailed, UnknownTicket, WaitedEnough
-from client.ledger import TOOL_ERROR, Entry
-from client.models import Task
-from client.terminal.text import json_line
+from coatcheck.client.command.exits import Exit, exit_of
+from coatcheck.client.errors import (
+    ClientError,
+    InputNeeded,
+    TaskCancelled,
+    TaskFailed,
+    UnknownTicket,
+    WaitedEnough,
+)
+from coatcheck.client.ledger import TOOL_ERROR, Entry
+from coatcheck.client.models import Task
+from coatcheck.client.terminal.text import json_line
 
 
 def wire(model: BaseModel) -> Any:

@@ -2,11 +2,11 @@
 
 import click
 
-from client.command.app import App
-from client.command.described import wire
-from client.command.options import with_json, with_server
-from client.models import TASKS, server_name
-from client.terminal.text import one_line, safe
+from coatcheck.client.command.app import App
+from coatcheck.client.command.described import wire
+from coatcheck.client.command.options import with_json, with_server
+from coatcheck.client.models import TASKS, server_name
+from coatcheck.client.terminal.text import one_line, safe
 
 
 @click.command("discover", epilog="\b\nExample:\n  coatcheck discover --url https://coatcheck.example.com/mcp")

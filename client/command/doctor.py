@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import click
 
-from client.command.app import App
-from client.command.described import fault_object
-from client.command.exits import Exit, exit_of
-from client.command.options import with_json, with_server
-from client.errors import ClientError, TasksNotOffered
-from client.models import TASKS
-from client.terminal.text import counted
+from coatcheck.client.command.app import App
+from coatcheck.client.command.described import fault_object
+from coatcheck.client.command.exits import Exit, exit_of
+from coatcheck.client.command.options import with_json, with_server
+from coatcheck.client.errors import ClientError, TasksNotOffered
+from coatcheck.client.models import TASKS
+from coatcheck.client.terminal.text import counted
 
 
 @click.command("doctor", epilog="\b\nExample:\n  coatcheck doctor --profile work")

@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from client.errors import (
+from coatcheck.client.errors import (
     AnswerRefused,
     ClientError,
     InputNeeded,

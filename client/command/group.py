@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import click
 
-from client.command.exits import Exit, exit_of
-from client.errors import ClientError, LedgerDamaged
-from client.terminal.text import safe
-from client.version import client_version
+from coatcheck.client.command.exits import Exit, exit_of
+from coatcheck.client.errors import ClientError, LedgerDamaged
+from coatcheck.client.terminal.text import safe
+from coatcheck.client.version import client_version
 
 COMMANDS: Final = {
     "tools": "Show what can be called.",
@@ -73,7 +73,7 @@ class Commands(click.Group):
         """The subcommand, imported."""
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"client.command.{cmd_name}").command
+        command = import_module(f"coatcheck.client.command.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
 
@@ -108,7 +108,7 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except ClientError as fault:
             if ctx.meta.get(IS_JSON):
-                click.echo(import_module("client.command.described").fault_line(fault))
+                click.echo(import_module("coatcheck.client.command.described").fault_line(fault))
             else:
                 click.secho(safe(str(fault)), err=True, fg="red")
             ctx.exit(exit_of(fault))

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from client.command.app import App
-from client.command.group import IS_JSON
-from client.errors import InvalidArguments, LedgerError
-from client.ledger import Entry, Ledger
-from client.settings import ledger_path, load_settings
-from client.terminal.output import Output
+from coatcheck.client.command.app import App
+from coatcheck.client.command.group import IS_JSON
+from coatcheck.client.errors import InvalidArguments, LedgerError
+from coatcheck.client.ledger import Entry, Ledger
+from coatcheck.client.settings import ledger_path, load_settings
+from coatcheck.client.terminal.output import Output
 
 Command = Callable[..., Any]
 

@@ -3,17 +3,17 @@
 import click
 from mcp_types import CallToolResult
 
-from client.command.app import App
-from client.command.described import outcome_object
-from client.command.exits import Exit
-from client.command.options import with_json, with_save, with_server, with_timeout
-from client.command.tickets import ENDED
-from client.command.waiting import exit_of_outcome, report, wait_for, where
-from client.deadline import Deadline
-from client.errors import ClientError
-from client.ledger import Entry
-from client.sync_client import Ticket
-from client.terminal.text import one_line
+from coatcheck.client.command.app import App
+from coatcheck.client.command.described import outcome_object
+from coatcheck.client.command.exits import Exit
+from coatcheck.client.command.options import with_json, with_save, with_server, with_timeout
+from coatcheck.client.command.tickets import ENDED
+from coatcheck.client.command.waiting import exit_of_outcome, report, wait_for, where
+from coatcheck.client.deadline import Deadline
+from coatcheck.client.errors import ClientError
+from coatcheck.client.ledger import Entry
+from coatcheck.client.sync_client import Ticket
+from coatcheck.client.terminal.text import one_line
 
 Outcome = CallToolResult | ClientError
 

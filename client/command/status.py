@@ -2,14 +2,14 @@
 
 import click
 
-from client.command.app import App
-from client.command.described import task_object
-from client.command.exits import Exit
-from client.command.options import complete_ticket, with_json, with_server
-from client.command.waiting import described_request, where
-from client.errors import typed
-from client.models import Task
-from client.terminal.text import one_line
+from coatcheck.client.command.app import App
+from coatcheck.client.command.described import task_object
+from coatcheck.client.command.exits import Exit
+from coatcheck.client.command.options import complete_ticket, with_json, with_server
+from coatcheck.client.command.waiting import described_request, where
+from coatcheck.client.errors import typed
+from coatcheck.client.models import Task
+from coatcheck.client.terminal.text import one_line
 
 EPILOG = "\b\nExamples:\n  coatcheck status 724584ca\n  coatcheck status 724584ca --json"
 

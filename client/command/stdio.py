@@ -7,10 +7,10 @@ import anyio
 import anyio.to_thread
 import click
 
-from client.bridge.bridge import Bridge
-from client.command.app import App
-from client.command.options import with_server
-from client.errors import leaf
+from coatcheck.client.bridge.bridge import Bridge
+from coatcheck.client.command.app import App
+from coatcheck.client.command.options import with_server
+from coatcheck.client.errors import leaf
 
 EPILOG = """
 \b

@@ -7,13 +7,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from client.command.described import entry_object
-from client.command.group import IS_JSON
-from client.errors import InvalidArguments
-from client.ledger import SENT, TOOL_ERROR, UNKNOWN, Entry, Ledger
-from client.settings import ledger_path
-from client.terminal.output import Output
-from client.terminal.text import duration, one_line
+from coatcheck.client.command.described import entry_object
+from coatcheck.client.command.group import IS_JSON
+from coatcheck.client.errors import InvalidArguments
+from coatcheck.client.ledger import SENT, TOOL_ERROR, UNKNOWN, Entry, Ledger
+from coatcheck.client.settings import ledger_path
+from coatcheck.client.terminal.output import Output
+from coatcheck.client.terminal.text import duration, one_line
 
 HEADINGS = ("id", "tool", "status", "age", "server")
 """The columns of the list, on a terminal; in a pipe the same columns stand between tabs, without headings."""

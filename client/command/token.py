@@ -4,7 +4,7 @@ import math
 
 import click
 
-from client.command.handed_on import hand_on
+from coatcheck.client.command.handed_on import hand_on
 
 EXAMPLE = "  coatcheck token new ann --tenant acme --scope reports:read >> tokens.toml\n"
 
@@ -41,4 +41,4 @@ def new(principal: str, tenant: str, scopes: tuple[str, ...], days: float | None
     arguments = [f"--tenant={tenant}", *(f"--scope={scope}" for scope in scopes)]
     if days is not None:
         arguments.append(f"--days={days!r}")
-    hand_on("web.tokens", ["new", *arguments, "--", principal])
+    hand_on("coatcheck.web.operations.tokens", ["new", *arguments, "--", principal])

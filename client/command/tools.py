@@ -4,10 +4,10 @@ import re
 
 import click
 
-from client.command.app import App
-from client.command.described import wire
-from client.command.options import with_json, with_server
-from client.terminal.text import one_line, safe
+from coatcheck.client.command.app import App
+from coatcheck.client.command.described import wire
+from coatcheck.client.command.options import with_json, with_server
+from coatcheck.client.terminal.text import one_line, safe
 
 
 @click.command("tools", epilog="\b\nExamples:\n  coatcheck tools\n  coatcheck tools generate_report")

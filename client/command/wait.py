@@ -2,9 +2,9 @@
 
 import click
 
-from client.command.app import App
-from client.command.options import complete_ticket, with_json, with_save, with_server, with_timeout
-from client.command.waiting import wait_and_report
+from coatcheck.client.command.app import App
+from coatcheck.client.command.options import complete_ticket, with_json, with_save, with_server, with_timeout
+from coatcheck.client.command.waiting import wait_and_report
 
 EPILOG = "\b\nExamples:\n  coatcheck wait 724584ca\n  coatcheck wait 724584ca --save . > report.md"
 

@@ -7,13 +7,13 @@ from typing import Final
 import click
 from mcp_types import CallToolResult, ElicitRequest, ElicitRequestFormParams, ElicitRequestURLParams, InputRequest
 
-from client.command.app import App
-from client.command.described import outcome_object
-from client.command.exits import Exit, exit_of
-from client.errors import ClientError, InputNeeded, typed
-from client.sync_client import Ticket, wait_all
-from client.terminal.fields import fields_of
-from client.terminal.text import one_line, safe
+from coatcheck.client.command.app import App
+from coatcheck.client.command.described import outcome_object
+from coatcheck.client.command.exits import Exit, exit_of
+from coatcheck.client.errors import ClientError, InputNeeded, typed
+from coatcheck.client.sync_client import Ticket, wait_all
+from coatcheck.client.terminal.fields import fields_of
+from coatcheck.client.terminal.text import one_line, safe
 
 SECOND_THOUGHT_S: Final = 2.0
 """How long a second Ctrl-C is waited for after the first."""

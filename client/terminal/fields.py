@@ -11,9 +11,9 @@ from datetime import date, datetime
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from client.errors import InvalidArguments
-from client.strict_json import NotJson, read_json
-from client.terminal.text import counted, one_line
+from coatcheck.client.errors import InvalidArguments
+from coatcheck.client.strict_json import NotJson, read_json
+from coatcheck.client.terminal.text import counted, one_line
 
 Kind = Literal["text", "integer", "number", "boolean", "choice", "choices", "json"]
 

@@ -17,10 +17,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from client.answers import accept, cancel, decline
-from client.terminal.fields import Field, fields_of
-from client.terminal.prompts import Prompts
-from client.terminal.text import one_line, safe
+from coatcheck.client.answers import accept, cancel, decline
+from coatcheck.client.terminal.fields import Field, fields_of
+from coatcheck.client.terminal.prompts import Prompts
+from coatcheck.client.terminal.text import one_line, safe
 
 Choice = Literal["send", "change", "open", "shown", "back", "decline", "cancel", "later"]
 

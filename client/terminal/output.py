@@ -23,8 +23,8 @@ from mcp_types import (
 from rich.console import Console
 from rich.markdown import Markdown
 
-from client.errors import InvalidArguments
-from client.terminal.text import json_line, one_line, safe, size
+from coatcheck.client.errors import InvalidArguments
+from coatcheck.client.terminal.text import json_line, one_line, safe, size
 
 _HEADING: Final = re.compile(r"#{1,6} \S.*\n\s*\n")
 """How Markdown begins that a tool does not declare as such: with a heading, and an empty line below it."""

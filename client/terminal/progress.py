@@ -12,9 +12,9 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from client.errors import ServerError
-from client.models import Task
-from client.terminal.text import clock, one_line, safe
+from coatcheck.client.errors import ServerError
+from coatcheck.client.models import Task
+from coatcheck.client.terminal.text import clock, one_line, safe
 
 WORDS = {"working": "working", "input_required": "waits for input", "failed": "failed", "cancelled": "cancelled"}
 

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 import questionary
 from prompt_toolkit.output import create_output
 
-from client.errors import InvalidArguments
+from coatcheck.client.errors import InvalidArguments
 
 T = TypeVar("T")
 

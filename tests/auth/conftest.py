@@ -8,13 +8,13 @@ import httpx
 import pytest
 from redis import Redis
 
+from coatcheck.web.operations.tokens import entry_of, new_token
 from tests.auth.provider import Provider
 from tests.support.client import Client
 from tests.support.platform import Platform
 from tests.support.ports import free_port
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
-from web.tokens import entry_of, new_token
 
 PUBLIC_URL = "https://mcp.example.test"
 RESOURCE = f"{PUBLIC_URL}/mcp"

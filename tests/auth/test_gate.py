@@ -2,11 +2,11 @@
 
 import pytest
 
-from tasks_store import Owner
-from web.auth.caller import Caller
-from web.auth.challenge import Challenger
-from web.auth.gate import by_bearer
-from web.errors import Unauthenticated
+from coatcheck.tasks_store import Owner
+from coatcheck.web.auth.authenticator import by_bearer
+from coatcheck.web.auth.challenge import Challenger
+from coatcheck.web.errors import Unauthenticated
+from coatcheck.web.protocol.caller import Caller
 
 SEEN = Caller(Owner("t", "p"))
 

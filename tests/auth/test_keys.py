@@ -12,21 +12,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from werkzeug.test import EnvironBuilder
 
-from tasks_store import StoreSettings
+from coatcheck.tasks_store import StoreSettings
+from coatcheck.web.access.access_policy import Admission
+from coatcheck.web.auth.http_fetch import Fetch
+from coatcheck.web.auth.jwks import Keys
+from coatcheck.web.errors import IssuerUnavailable, WebError, refusal_of
+from coatcheck.web.settings.auth import AuthSettings
+from coatcheck.web.settings.limits import LimitSettings
+from coatcheck.web.settings.web import Settings, WebSettings
+from coatcheck.web.streams.connections import ConnectionsOfProcess
+from coatcheck.workers.settings import WorkerSettings
+from coatcheck.workers.toolkit.tool import Catalogue
 from tests.auth.conftest import PUBLIC_URL, RESOURCE
 from tests.auth.provider import Provider
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
-from web.admission import Admission
-from web.auth.fetch import Fetch
-from web.auth.keys import Keys
-from web.auth.settings import AuthSettings
-from web.connections import ConnectionsOfProcess
-from web.errors import IssuerUnavailable, WebError, refusal_of
-from web.limits import LimitSettings
-from web.settings import Settings, WebSettings
-from workers.settings import WorkerSettings
-from workers.tool import Catalogue
 
 QUICK = {"limit_s": 0.5, "wait_s": 0.2}
 """What a fetch may take, and how long a request waits for it, so that tests of both end."""

@@ -12,7 +12,7 @@ from tests.support.processes import Process
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
 
-COMMAND = ["gunicorn", "--config", "web/gunicorn.conf.py", "web.wsgi:app"]
+COMMAND = ["gunicorn", "--config", "web/gunicorn.conf.py", "coatcheck.web.wsgi:app"]
 
 
 @pytest.fixture(scope="module")

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from tasks_store import Owner
+from coatcheck.tasks_store import Owner
+from coatcheck.web.auth.challenge import Challenger
+from coatcheck.web.auth.static_tokens import TokenBook
+from coatcheck.web.errors import InvalidSettings, Unauthenticated
+from coatcheck.web.operations.tokens import entry_of, new_token
+from coatcheck.web.protocol.caller import Caller
+from coatcheck.web.settings.auth import AuthSettings
+from coatcheck.web.settings.web import read_settings
 from tests.auth.conftest import CalledBy, Tokens, client, start_door
 from tests.support.platform import ROOT, Platform
 from tests.support.waiting import wait_until
-from web.auth.caller import Caller
-from web.auth.challenge import Challenger
-from web.auth.settings import AuthSettings
-from web.auth.tokens import TokenBook
-from web.errors import InvalidSettings, Unauthenticated
-from web.settings import read_settings
-from web.tokens import entry_of, new_token
 
 CHALLENGER = Challenger("", ())
 
@@ -122,7 +122,17 @@ def test_a_file_in_another_encoding_is_named_as_such(tmp_path: Path, encoding: s
 
 def test_the_command_makes_a_token_and_shows_it_apart_from_its_entry() -> None:
     """The entry can be appended to the file without keeping the token."""
-    command = [sys.executable, "-m", "web.tokens", "new", 'ann "of" acmé\\', "--tenant", "acme", "--scope", "a"]
+    command = [
+        sys.executable,
+        "-m",
+        "coatcheck.web.operations.tokens",
+        "new",
+        'ann "of" acmé\\',
+        "--tenant",
+        "acme",
+        "--scope",
+        "a",
+    ]
     made = subprocess.run(
         [*command, "--scope", "b", "--days", "2"], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -167,7 +177,7 @@ def replace(file: Path, text: str) -> None:
 
 def test_the_command_makes_a_token_and_the_entry_by_which_it_is_known() -> None:
     made = subprocess.run(
-        [sys.executable, "-m", "client", "token", "new", "ann", "--tenant", "acme", "--scope", "reports:read"],
+        [sys.executable, "-m", "coatcheck", "token", "new", "ann", "--tenant", "acme", "--scope", "reports:read"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from workers import Context, Elicit, tool
+from coatcheck import Context, Elicit, tool
 
 
 @tool

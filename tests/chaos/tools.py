@@ -5,8 +5,8 @@ import random
 import time
 from dataclasses import dataclass
 
+from coatcheck import Context, Elicit, tool
 from tests.chaos.ledger import Ledger
-from workers import Context, Elicit, tool
 
 STEP_SECONDS = (0.02, 0.25)
 """How long a step takes, at least and at most."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from redis import Redis
 
-from tasks_store import keys
+from coatcheck.tasks_store import keys
 from tests.chaos.callers import Caller, Ticket
 from tests.chaos.disturbances import Disturbances
 from tests.chaos.ledger import LEDGER, Judgement, Ledger, judge

@@ -32,7 +32,7 @@ EXPIRED = f'[[token]]\nsha256 = "{"0" * 64}"\nprincipal = "ann"\nexpires = 2020-
 
 def check(platform: Platform, *arguments: str, env: Mapping[str, str] | None = None) -> tuple[int, dict[str, str]]:
     """The exit code of a check, and the verdict on each part."""
-    return verdicts_of(platform, "web.check", *arguments, env=env)
+    return verdicts_of(platform, "coatcheck.web.operations.check", *arguments, env=env)
 
 
 def verdicts_of(platform: Platform, *command: str, env: Mapping[str, str] | None = None) -> tuple[int, dict[str, str]]:
@@ -61,9 +61,9 @@ def test_before_a_release_nothing_needs_to_run(platform: Platform) -> None:
 
 
 def test_the_command_tries_the_same_parts(platform: Platform) -> None:
-    assert verdicts_of(platform, "client", "check") == check(platform)
-    assert verdicts_of(platform, "client", "check", "--release") == check(platform, "--release")
-    code, verdicts = verdicts_of(platform, "client", "check", env={"COATCHECK_TOOLS": "no_such_module"})
+    assert verdicts_of(platform, "coatcheck", "check") == check(platform)
+    assert verdicts_of(platform, "coatcheck", "check", "--release") == check(platform, "--release")
+    code, verdicts = verdicts_of(platform, "coatcheck", "check", env={"COATCHECK_TOOLS": "no_such_module"})
     assert (code, verdicts["tools"]) == (1, "wrong")
 
 
@@ -130,7 +130,7 @@ def said_of_the_issuer(platform: Platform, port: int, certificates: str) -> str:
         "COATCHECK_PUBLIC_URL": "http://127.0.0.1",
         "SSL_CERT_FILE": certificates,
     }
-    process = platform.process("check", ["web.check", "--release"], env)
+    process = platform.process("check", ["coatcheck.web.operations.check", "--release"], env)
     printed = len(process.log)
     process.start()
     assert process.wait(60.0) == 1
@@ -155,7 +155,9 @@ def test_what_is_wrong_with_one_part_keeps_no_other_from_being_tried(platform: P
 
 
 def test_without_redis_each_part_that_needs_it_says_how_to_mend_that(platform: Platform) -> None:
-    process = platform.process("away", ["web.check"], {**LOGIN, "REDIS_URL": "redis://127.0.0.1:1/0"}).start()
+    process = platform.process(
+        "away", ["coatcheck.web.operations.check"], {**LOGIN, "REDIS_URL": "redis://127.0.0.1:1/0"}
+    ).start()
     assert process.wait(60.0) == 1
     lines = process.log.splitlines()
     wrong = [number for number, line in enumerate(lines) if line.startswith("wrong")]
@@ -180,7 +182,10 @@ def test_a_server_that_stands_still_is_told_within_seconds(platform: Platform, n
 def test_an_address_that_means_nothing_keeps_web_and_worker_from_starting(platform: Platform, name: str) -> None:
     """In words that name the variable, and repeat nothing of an address that may hold a password."""
     for number, command in enumerate(
-        (["gunicorn", "--config", "web/gunicorn.conf.py", "web.wsgi:app"], ["celery", "-A", "workers", "worker"])
+        (
+            ["gunicorn", "--config", "web/gunicorn.conf.py", "coatcheck.web.wsgi:app"],
+            ["celery", "-A", "coatcheck.workers", "worker"],
+        )
     ):
         process = platform.process(f"{name}-{number}", command, {name: "ftp://:hush@x", "PORT": str(free_port())})
         assert process.start().wait(60.0) != 0
@@ -194,7 +199,7 @@ def test_an_address_that_means_nothing_keeps_web_and_worker_from_starting(platfo
 )
 def test_flower_says_in_words_what_is_wrong_with_its_variables(platform: Platform, name: str, value: str) -> None:
     """K3.8."""
-    process = platform.process(f"flower-{name}", ["celery", "-A", "workers", "flower"], {name: value})
+    process = platform.process(f"flower-{name}", ["celery", "-A", "coatcheck.workers", "flower"], {name: value})
     assert process.start().wait(60.0) != 0
     assert f"coatcheck cannot start Flower:\n{name} " in process.log
     assert "Traceback" not in process.log
@@ -206,7 +211,7 @@ def test_a_name_that_is_no_setting_is_told_at_the_start_of_each_process_and_by_t
     with Platform(env={"COATCHECK_TOOL": "x"}).start() as platform:
         assert told in platform.webs[0].log
         assert told in platform.workers[0].log
-        process = platform.process("check", ["web.check"], LOGIN).start()
+        process = platform.process("check", ["coatcheck.web.operations.check"], LOGIN).start()
         assert process.wait(60.0) == 0
         assert f"warn  settings        {told}" in process.log
 
@@ -214,7 +219,7 @@ def test_a_name_that_is_no_setting_is_told_at_the_start_of_each_process_and_by_t
 def test_the_command_of_a_checkout_finds_what_its_caller_has_on_the_path(platform: Platform, tmp_path: Path) -> None:
     """The tools of a team that runs it from a checkout."""
     (tmp_path / "our_tools.py").write_text(
-        'from workers import tool\n\n@tool\ndef ours() -> None:\n    """Is ours."""\n'
+        'from coatcheck import tool\n\n@tool\ndef ours() -> None:\n    """Is ours."""\n'
     )
     made = tmp_path / "bin"
     made.mkdir()
@@ -242,7 +247,7 @@ def test_workers_that_take_no_messages_of_a_tool_are_told() -> None:
         platform.start_worker(arguments=("--queues", "reports"))
         platform.wait_until_ready()
         assert check(platform)[1]["worker"] == "wrong"
-        platform.start_worker(env={"COATCHECK_TOOLS": "workers.tools"})
+        platform.start_worker(env={"COATCHECK_TOOLS": "coatcheck.workers.tools"})
         assert check(platform)[1]["worker"] == "wrong"
         platform.start_worker()
         assert check(platform)[1]["worker"] == "ok"

@@ -72,7 +72,9 @@ def test_a_consumer_that_takes_nothing_is_no_sign_of_life_and_the_missing_right_
     """K3.2."""
     with Platform(tools="tests.auth.tools", valkey=server_for(CASE)) as platform:
         platform.start_web()
-        worker = platform.process("worker", ["celery", "-A", "workers", "worker", "--loglevel", "INFO"], {}).start()
+        worker = platform.process(
+            "worker", ["celery", "-A", "coatcheck.workers", "worker", "--loglevel", "INFO"], {}
+        ).start()
         platform.workers.append(worker)
         worker.wait_for_line("Connection to broker lost", 30.0)
         assert "coatcheck:broker:/0.coatcheck.control.pidbox, which an ACL must name whole" in worker.log
@@ -81,7 +83,7 @@ def test_a_consumer_that_takes_nothing_is_no_sign_of_life_and_the_missing_right_
             wait_until(lambda: client.zrange("coatcheck:{fleet}:workers", 0, -1), 30.0, "the sweeper")
         code, found = readiness(platform)
         assert (code, found["workers"]) == (503, 0)
-        check = platform.process("check", ["web.check"], {}).start()
+        check = platform.process("check", ["coatcheck.web.operations.check"], {}).start()
         assert check.wait(60.0) == 1
         wrong = [line.split()[1] for line in check.log.splitlines() if line.startswith("wrong")]
         assert wrong == ["broker", "worker"]
@@ -101,11 +103,11 @@ def test_the_documented_rights_are_enough_for_everything() -> None:
             client.wait_for(parked, "input_required")
             client.cancel(parked)
             assert client.wait_for(parked)["status"] == "cancelled"
-        check = platform.process("check", ["web.check"], {}).start()
+        check = platform.process("check", ["coatcheck.web.operations.check"], {}).start()
         assert check.wait(60.0) == 0, check.log
         assert not [line for line in check.log.splitlines() if line.startswith(("wrong", "warn"))]
         port = free_port()
-        command = ["celery", "-A", "workers", "flower", "--address=127.0.0.1", f"--port={port}"]
+        command = ["celery", "-A", "coatcheck.workers", "flower", "--address=127.0.0.1", f"--port={port}"]
         with platform.process("flower", command, {"FLOWER_UNAUTHENTICATED_API": "true"}) as flower:
 
             def sees() -> bool:
@@ -127,7 +129,7 @@ def test_a_server_that_keeps_nothing_on_disk_is_a_warning_of_the_check_and_no_fa
     with Platform(tools="tests.auth.tools", valkey=Valkey()).start() as platform:
         assert "A restart of Redis forgets all tasks" in platform.webs[0].log
         assert "A restart of Redis forgets all tasks" in platform.workers[0].log
-        check = platform.process("check", ["web.check"], {}).start()
+        check = platform.process("check", ["coatcheck.web.operations.check"], {}).start()
         assert check.wait(60.0) == 0
         assert "warn  store           A restart of Redis forgets all tasks" in check.log
         assert "keeps it" not in check.log

@@ -12,10 +12,10 @@ from typing import Any
 import pexpect
 from click.testing import CliRunner
 
-from client.command.group import cli
+from coatcheck.client.command.group import cli
 from tests.support.platform import ROOT
 
-PYTHON = [sys.executable, "-m", "client"]
+PYTHON = [sys.executable, "-m", "coatcheck"]
 
 
 @dataclass(frozen=True, slots=True)

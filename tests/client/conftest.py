@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from client import Coatcheck
-from client.ledger import Ledger
+from coatcheck.client import Coatcheck
+from coatcheck.client.ledger import Ledger
 from tests.client.command import Command
 from tests.support.platform import Platform
 
@@ -14,7 +14,7 @@ from tests.support.platform import Platform
 @pytest.fixture(scope="session")
 def platform() -> Iterator[Platform]:
     """The bundled tools, served; no test stops it."""
-    with Platform(tools="workers.tools,tests.client.tools") as platform:
+    with Platform(tools="coatcheck.workers.tools,tests.client.tools") as platform:
         yield platform.start()
 
 

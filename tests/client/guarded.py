@@ -16,7 +16,7 @@ def guarded(folder: Path, *names: str, env: Mapping[str, str]) -> Iterator[tuple
     with (folder / "tokens.toml").open("a") as entries:
         for name in names:
             made = subprocess.run(
-                [sys.executable, "-m", "web.tokens", "new", name],
+                [sys.executable, "-m", "coatcheck.web.operations.tokens", "new", name],
                 stdout=entries,
                 stderr=subprocess.PIPE,
                 text=True,
@@ -25,5 +25,5 @@ def guarded(folder: Path, *names: str, env: Mapping[str, str]) -> Iterator[tuple
             )
             tokens[name] = made.stderr.split()[-1]
     settings = {"COATCHECK_AUTH": "tokens", "COATCHECK_TOKENS_FILE": str(folder / "tokens.toml"), **env}
-    with Platform(tools="workers.tools,tests.client.tools", env=settings) as platform:
+    with Platform(tools="coatcheck.workers.tools,tests.client.tools", env=settings) as platform:
         yield platform.start(), tokens

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from client.command.arguments import read_object, read_pairs
-from client.errors import InvalidArguments
+from coatcheck.client.command.arguments import read_object, read_pairs
+from coatcheck.client.errors import InvalidArguments
 
 
 def read(typed: str, rules: object) -> Any:

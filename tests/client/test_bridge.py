@@ -15,8 +15,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import ElicitResult, TextContent
 
-from client.bridge.messages import Unreadable, one_line, read_line
-from client.models import TASKS
+from coatcheck.client.bridge.messages import Unreadable, one_line, read_line
+from coatcheck.client.models import TASKS
 from tests.client.command import PYTHON, Command
 from tests.client.scripted import (
     Asked,
@@ -94,7 +94,7 @@ def test_the_official_client_works_through_the_bridge(platform: Platform, home: 
 
     async def main() -> str:
         env = {**os.environ, "PYTHONPATH": str(ROOT), "COATCHECK_URL": platform.url}
-        server = StdioServerParameters(command=sys.executable, args=["-m", "client", "stdio"], env=env)
+        server = StdioServerParameters(command=sys.executable, args=["-m", "coatcheck", "stdio"], env=env)
         async with Client(server, elicitation_callback=approve) as client:
             assert client.protocol_version == "2026-07-28"
             assert "generate_report" in [tool.name for tool in (await client.list_tools()).tools]

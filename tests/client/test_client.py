@@ -6,8 +6,8 @@ import anyio
 import pytest
 from mcp_types import ElicitRequest, ImageContent, TextContent
 
-from client import AsyncCoatcheck, AsyncTicket, Coatcheck, Ticket, accept, decline, wait_all
-from client.errors import (
+from coatcheck.client import AsyncCoatcheck, AsyncTicket, Coatcheck, Ticket, accept, decline, wait_all
+from coatcheck.client.errors import (
     AnswerRefused,
     InputNeeded,
     NotFinished,
@@ -16,9 +16,9 @@ from client.errors import (
     TaskFailed,
     UnknownTicket,
 )
-from client.ledger import UNKNOWN, Ledger
-from client.models import Task
-from client.wire import IDEMPOTENCY
+from coatcheck.client.ledger import UNKNOWN, Ledger
+from coatcheck.client.models import Task
+from coatcheck.client.wire import IDEMPOTENCY
 from tests.support.platform import Platform
 from tests.support.waiting import wait_until
 
@@ -212,7 +212,7 @@ def test_the_asynchronous_client_does_the_same(platform: Platform, ledger: Ledge
 
 
 def test_a_wait_survives_a_restart_of_the_front_door(ledger: Ledger) -> None:
-    with Platform(tools="workers.tools") as own, Coatcheck(own.start().url, ledger=ledger.path) as coatcheck:
+    with Platform(tools="coatcheck.workers.tools") as own, Coatcheck(own.start().url, ledger=ledger.path) as coatcheck:
         report = ticket(coatcheck, "generate_report", source="sales")
         restarted: list[bool] = []
 

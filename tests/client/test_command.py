@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from client.command.exits import Exit
-from client.command.group import COMMANDS
-from client.command.tools import first_sentence
-from client.errors import CallUnanswered, InputNeeded, NotFinished, UnknownTicket, WaitedEnough
-from client.ledger import Ledger
+from coatcheck.client.command.exits import Exit
+from coatcheck.client.command.group import COMMANDS
+from coatcheck.client.command.tools import first_sentence
+from coatcheck.client.errors import CallUnanswered, InputNeeded, NotFinished, UnknownTicket, WaitedEnough
+from coatcheck.client.ledger import Ledger
 from tests.client.command import Command
 from tests.client.scripted import Error, Hangup, Raw, Result, Scripted, asking, created, task
 from tests.support.platform import ROOT
@@ -399,7 +399,7 @@ def test_ids_and_tools_of_the_ledger_are_completed(command: Command, ledger: Led
 
 def test_help_needs_no_server_and_little_time() -> None:
     """Importing the SDK for it would take a second."""
-    code = "import sys; sys.argv = ['coatcheck', '--help']; from client.command import main\n"
+    code = "import sys; sys.argv = ['coatcheck', '--help']; from coatcheck.client.command import main\n"
     code += "try: main()\nexcept SystemExit: pass\nprint('mcp' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.endswith("False\n")

@@ -12,11 +12,11 @@ from typing import Any
 import pexpect
 import pytest
 
-from client import Coatcheck
-from client.command.exits import Exit
-from client.errors import AnswerLost, AnswerTooLarge, ServerError
-from client.ledger import Ledger
-from client.transport import MAX_ANSWER_BYTES
+from coatcheck.client import Coatcheck
+from coatcheck.client.command.exits import Exit
+from coatcheck.client.errors import AnswerLost, AnswerTooLarge, ServerError
+from coatcheck.client.ledger import Ledger
+from coatcheck.client.transport import MAX_ANSWER_BYTES
 from tests.client.command import Command
 from tests.client.scripted import Error, Raw, Result, Scripted, created, discovered, task
 from tests.client.test_bridge import host
@@ -159,7 +159,7 @@ def test_a_call_whose_answer_is_too_large_stays_in_the_ledger(ledger: Ledger) ->
 
 def test_an_answer_that_trickles_is_given_up(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """K2.10: each byte comes in time, and the whole does not."""
-    monkeypatch.setattr("client.transport.ANSWER_S", 0.0)
+    monkeypatch.setattr("coatcheck.client.transport.ANSWER_S", 0.0)
     with (
         endless("200 OK", f"Content-Type: {JSON}", lambda: repeat(b"x", 10_000)) as (url, _),
         Coatcheck(url, ledger=ledger.path, patience_s=0) as client,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.terminal.fields import Choice, Field, NotAccepted, fields_of
+from coatcheck.client.terminal.fields import Choice, Field, NotAccepted, fields_of
 
 
 @pytest.mark.parametrize(

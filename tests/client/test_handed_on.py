@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from client.command.exits import Exit
-from client.ledger import Ledger
+from coatcheck.client.command.exits import Exit
+from coatcheck.client.ledger import Ledger
 from tests.client.command import Command
 from tests.support.platform import ROOT
 
@@ -26,7 +26,8 @@ def command(ledger: Ledger) -> Command:
 
 
 @pytest.mark.parametrize(
-    ("typed", "program"), [(("token", "new"), ("web.tokens", "new")), (("check",), ("web.check",))]
+    ("typed", "program"),
+    [(("token", "new"), ("coatcheck.web.operations.tokens", "new")), (("check",), ("coatcheck.web.operations.check",))],
 )
 def test_the_help_shows_every_option_of_the_program(
     command: Command, typed: tuple[str, ...], program: tuple[str, ...]
@@ -66,7 +67,7 @@ def test_a_reader_that_leaves_early_is_no_error(command: Command, arguments: tup
 def test_an_interrupt_ends_the_check_without_a_word(command: Command) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
-        command_line = [sys.executable, "-u", "-m", "web.check", "--release"]
+        command_line = [sys.executable, "-u", "-m", "coatcheck.web.operations.check", "--release"]
         with (
             subprocess.Popen(
                 command_line,
@@ -84,7 +85,7 @@ def test_an_interrupt_ends_the_check_without_a_word(command: Command) -> None:
 
 
 def test_a_token_is_not_written_into_the_file_when_standard_error_is_closed() -> None:
-    command = f"{sys.executable} -m web.tokens new ann 2>&-"
+    command = f"{sys.executable} -m coatcheck.web.operations.tokens new ann 2>&-"
     written = subprocess.run(["sh", "-c", command], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
     assert "coatcheck_" not in written
     assert tomllib.loads(written)["token"]
@@ -92,7 +93,7 @@ def test_a_token_is_not_written_into_the_file_when_standard_error_is_closed() ->
 
 def test_an_entry_is_utf8_whatever_the_terminal_is() -> None:
     written = subprocess.run(
-        [sys.executable, "-m", "web.tokens", "new", "jürgen"],
+        [sys.executable, "-m", "coatcheck.web.operations.tokens", "new", "jürgen"],
         cwd=ROOT,
         capture_output=True,
         check=True,
@@ -108,7 +109,7 @@ def test_the_check_comes_to_its_end_where_the_terminal_lacks_a_character(command
 
 
 def test_a_check_whose_output_is_closed_still_tells_by_its_exit_code() -> None:
-    command = f"REDIS_URL=redis://127.0.0.1:1/0 {sys.executable} -m web.check --release >&-"
+    command = f"REDIS_URL=redis://127.0.0.1:1/0 {sys.executable} -m coatcheck.web.operations.check --release >&-"
     ended = subprocess.run(["sh", "-c", command], cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (1, "")
 
@@ -116,7 +117,7 @@ def test_a_check_whose_output_is_closed_still_tells_by_its_exit_code() -> None:
 def test_an_output_that_cannot_be_written_is_told_in_a_line(command: Command) -> None:
     """K5.7."""
     with Path("/dev/full").open("w") as full:
-        command_line = [sys.executable, "-m", "web.tokens", "new", "ann"]
+        command_line = [sys.executable, "-m", "coatcheck.web.operations.tokens", "new", "ann"]
         ended = subprocess.run(command_line, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[1:] == ["The output cannot be used: No space left on device."]

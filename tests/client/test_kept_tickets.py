@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from client.command.exits import Exit
-from client.ledger import SENT, UNKNOWN, Ledger
+from coatcheck.client.command.exits import Exit
+from coatcheck.client.ledger import SENT, UNKNOWN, Ledger
 from tests.client.command import Command
 from tests.client.guarded import guarded
 from tests.client.scripted import Error, Result, Scripted, completed, created, task

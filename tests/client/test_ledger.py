@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from client import ledger as ledger_module
-from client.errors import LedgerBusy, LedgerTooNew, LedgerUnusable
-from client.ledger import SENT, UNKNOWN, Entry, Ledger, expires_ms
+from coatcheck.client import ledger as ledger_module
+from coatcheck.client.errors import LedgerBusy, LedgerTooNew, LedgerUnusable
+from coatcheck.client.ledger import SENT, UNKNOWN, Entry, Ledger, expires_ms
 from tests.support.platform import ROOT
 from tests.support.waiting import wait_until
 
@@ -156,7 +156,7 @@ def test_threads_write_at_the_same_time(ledger: Ledger) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from client.ledger import Ledger
+from coatcheck.client.ledger import Ledger
 ledger = Ledger(Path(sys.argv[1]), lambda kept: print("damaged", flush=True))
 print("begins", flush=True)
 for number in range(int(sys.argv[3])):

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from client import ClientError, Coatcheck, accept
-from client.errors import (
+from coatcheck.client import ClientError, Coatcheck, accept
+from coatcheck.client.errors import (
     AnswerLost,
     Busy,
     CallUnanswered,
@@ -29,10 +29,10 @@ from client.errors import (
     Unreachable,
     UnsupportedServer,
 )
-from client.ledger import SENT, Ledger
-from client.models import IDEMPOTENCY_KEY
-from client.sync_client import Ticket
-from client.wire import IDEMPOTENCY
+from coatcheck.client.ledger import SENT, Ledger
+from coatcheck.client.models import IDEMPOTENCY_KEY
+from coatcheck.client.sync_client import Ticket
+from coatcheck.client.wire import IDEMPOTENCY
 from tests.client.scripted import (
     TASKS,
     Asked,

@@ -10,9 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from client import Coatcheck, Ticket, accept
-from client.command.exits import Exit
-from client.ledger import Ledger
+from coatcheck.client import Coatcheck, Ticket, accept
+from coatcheck.client.command.exits import Exit
+from coatcheck.client.ledger import Ledger
 from tests.client.command import Command
 from tests.support.platform import Platform
 from tests.support.ports import free_port

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from client import ClientError, Coatcheck
-from client.command.exits import Exit
-from client.errors import InvalidSettings
-from client.ledger import Ledger
-from client.settings import load_settings, profiles_path
-from client.tokens import Token
+from coatcheck.client import ClientError, Coatcheck
+from coatcheck.client.command.exits import Exit
+from coatcheck.client.errors import InvalidSettings
+from coatcheck.client.ledger import Ledger
+from coatcheck.client.settings import load_settings, profiles_path
+from coatcheck.client.tokens import Token
 from tests.client.command import Command
 from tests.client.scripted import Asked, Error, Hangup, Raw, Result, Scripted, discovered
 from tests.support.ports import free_port
@@ -171,7 +171,7 @@ def test_a_token_command_that_fails_does_not_make_the_token_appear(command: Comm
 
 
 def test_a_token_command_that_takes_too_long_is_not_quoted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("client.settings.TOKEN_COMMAND_S", 0.01)
+    monkeypatch.setattr("coatcheck.client.settings.TOKEN_COMMAND_S", 0.01)
     profiles_path().parent.mkdir(parents=True)
     waits = [sys.executable, "-c", "input()", SECRET]
     profiles_path().write_text(f'[profiles.a]\nurl = "http://127.0.0.1:1/mcp"\ntoken_command = {json.dumps(waits)}\n')

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from client import Coatcheck
-from client.errors import InvalidSettings, TokenInTheClear
-from client.settings import DEFAULT_URL, load_settings, profiles_path
+from coatcheck.client import Coatcheck
+from coatcheck.client.errors import InvalidSettings, TokenInTheClear
+from coatcheck.client.settings import DEFAULT_URL, load_settings, profiles_path
 
 PROFILES = """
 default = "work"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from client.command.exits import Exit
-from client.ledger import Ledger
+from coatcheck.client.command.exits import Exit
+from coatcheck.client.ledger import Ledger
 from tests.client.command import Command
 from tests.support.waiting import wait_until
 

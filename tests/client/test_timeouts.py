@@ -4,10 +4,10 @@ import threading
 
 import pytest
 
-from client import Coatcheck
-from client.command.exits import Exit
-from client.errors import AnswerLost, Unreachable, WaitedEnough
-from client.ledger import SENT, Ledger
+from coatcheck.client import Coatcheck
+from coatcheck.client.command.exits import Exit
+from coatcheck.client.errors import AnswerLost, Unreachable, WaitedEnough
+from coatcheck.client.ledger import SENT, Ledger
 from tests.client.command import Command
 from tests.client.scripted import Asked, Hangup, Raw, Result, Scripted, asking, completed, created, discovered, task
 from tests.support.ports import free_port

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from client.command.exits import Exit
+from coatcheck.client.command.exits import Exit
 from tests.client.command import PYTHON, Command
 from tests.support.platform import ROOT
 

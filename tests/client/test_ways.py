@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from client import ClientError, Coatcheck
-from client.command.exits import Exit
-from client.errors import InvalidSettings, ProxyFailed
-from client.ledger import Ledger
-from client.proxies import proxy_to
+from coatcheck.client import ClientError, Coatcheck
+from coatcheck.client.command.exits import Exit
+from coatcheck.client.errors import InvalidSettings, ProxyFailed
+from coatcheck.client.ledger import Ledger
+from coatcheck.client.proxies import proxy_to
 from tests.client.command import Command
 from tests.client.scripted import Scripted
 from tests.client.test_bridge import host

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workers.context import Context
-from workers.errors import ProtocolError, ToolError
-from workers.inputs import Elicit, ElicitURL
-from workers.tool import tool
+from coatcheck.workers.runs.context import Context
+from coatcheck.workers.toolkit.errors import ProtocolError, ToolError
+from coatcheck.workers.toolkit.inputs import Elicit, ElicitURL
+from coatcheck.workers.toolkit.tool import tool
 
 
 @tool(requires={"elicitation": {"form": {}}})

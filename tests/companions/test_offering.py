@@ -4,14 +4,14 @@ import httpx
 import pytest
 from jsonschema_rs import validator_for
 
-from tasks_store import StoreSettings
+from coatcheck import tool
+from coatcheck.tasks_store import StoreSettings
+from coatcheck.web.app import create_app
+from coatcheck.web.settings.web import Settings, WebSettings
+from coatcheck.workers.settings import WorkerSettings
+from coatcheck.workers.toolkit.errors import ToolDefinitionError
 from tests.companions.calling import Companion
 from tests.support.client import Client
-from web.app import create_app
-from web.settings import Settings, WebSettings
-from workers import tool
-from workers.errors import ToolDefinitionError
-from workers.settings import WorkerSettings
 
 NAMES = ("list_tasks", "task_answer", "task_status")
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from workers import Context, Elicit, ElicitURL, ProtocolError, Roots, Sample, ToolError, tool
+from coatcheck import Context, Elicit, ElicitURL, ProtocolError, Roots, Sample, ToolError, tool
 
 
 @tool

@@ -8,7 +8,7 @@ import logging
 import time
 from typing import Annotated, Any
 
-from workers import (
+from coatcheck import (
     Audio,
     Context,
     Elicit,
@@ -22,7 +22,7 @@ from workers import (
     ToolError,
     tool,
 )
-from workers.errors import MissingCapability
+from coatcheck.workers.toolkit.errors import MissingCapability
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from tests.support.ports import free_port
 from tests.support.processes import Process
 from tests.support.waiting import wait_until
 
-NEEDED = ("Makefile", "Procfile", "launch", "tasks_store", "web", "workers")
+NEEDED = ("Makefile", "Procfile", "client", "coatcheck", "launch", "tasks_store", "web", "workers")
 """All that `make run` reads of a checkout whose environment is installed."""
 
 
@@ -34,8 +34,10 @@ class Checkout:
         self.flower_url = f"http://127.0.0.1:{self.flower_port}"
         self._mark = uuid.uuid4().hex
         for name in NEEDED:
-            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-            copy(ROOT / name, folder / name)
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, folder / name, symlinks=True)
+            else:
+                shutil.copy(ROOT / name, folder / name)
         (folder / ".venv").symlink_to(sys.prefix)
         self.process = Process(
             ["make", "--old-file=.venv/run.stamp", "run"],
@@ -68,7 +70,7 @@ class Checkout:
     @contextmanager
     def paused_worker(self) -> Iterator[None]:
         """The worker and its pool stand still until the block ends."""
-        worker = next(pid for pid, command in self.processes().items() if "-A workers worker" in command)
+        worker = next(pid for pid, command in self.processes().items() if "-A coatcheck.workers worker" in command)
         group = os.getpgid(worker)
         os.killpg(group, signal.SIGSTOP)
         try:

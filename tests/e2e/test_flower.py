@@ -3,7 +3,7 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 
-from tasks_store import ANONYMOUS
+from coatcheck.tasks_store import ANONYMOUS
 from tests.e2e.browser import details, page, table
 from tests.e2e.checkout import Checkout
 from tests.support.waiting import wait_until

@@ -120,7 +120,7 @@ def test_the_command_finds_what_runs_from_its_folder(checkout: Checkout) -> None
     env |= {"PYTHONPATH": str(ROOT), "HOME": str(checkout.folder)}
 
     def says(*arguments: str) -> str:
-        command = [sys.executable, "-m", "client", *arguments]
+        command = [sys.executable, "-m", "coatcheck", *arguments]
         return subprocess.check_output(command, cwd=checkout.folder, env=env, text=True, timeout=60)
 
     assert f"at {checkout.url}" in says("discover")

@@ -4,8 +4,8 @@ import os
 import signal
 import time
 
+from coatcheck import Cancelled, Context, Elicit, ProtocolError, Text, ToolError, ToolResult, tool
 from tests.e2e.ledger import Ledger
-from workers import Cancelled, Context, Elicit, ProtocolError, Text, ToolError, ToolResult, tool
 
 
 @tool()

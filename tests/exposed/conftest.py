@@ -47,7 +47,7 @@ def odd_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The odd application with its copy of the one file that it has of us."""
     folder = tmp_path_factory.mktemp("odd")
     shutil.copy(ODD / "odd.py", folder)
-    shutil.copy(ROOT / "workers" / "exposed" / "context.py", folder / "coatcheck_context.py")
+    shutil.copy(ROOT / "workers" / "toolkit" / "celery_task_context.py", folder / "coatcheck_context.py")
     return folder
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from launch.procfile import read_procfile
+from coatcheck.launch.procfile import read_procfile
 from tests.support.platform import ROOT, Platform
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until

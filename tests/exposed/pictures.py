@@ -34,11 +34,11 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     port = free_port()
     flower = f"http://127.0.0.1:{port}"
-    env = {"COATCHECK_TOOLS": "workers.tools", "COATCHECK_EXPOSE": "examples/expose_shop.toml"}
+    env = {"COATCHECK_TOOLS": "coatcheck.workers.tools", "COATCHECK_EXPOSE": "examples/expose_shop.toml"}
     with Platform(env=env) as platform:
         platform.start()
         columns = "--tasks_columns=name,uuid,state,result,kwargs,received,runtime,worker"
-        command = ["celery", "-A", "workers", "flower", "--address=127.0.0.1", f"--port={port}", columns]
+        command = ["celery", "-A", "coatcheck.workers", "flower", "--address=127.0.0.1", f"--port={port}", columns]
         url = celery_url(platform.valkey.url)
         shop = TheirWorker(
             Path(sys.executable), "shop", folder=platform.folder, cwd=SHOP, broker=url, results=url, queue="shop"

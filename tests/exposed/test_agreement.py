@@ -2,8 +2,8 @@
 
 import pytest
 
-from workers.exposed.agreement import Worker, disagreements, unseen_result
-from workers.tool import Exposed
+from coatcheck.workers.messages.agreement import Worker, disagreements, unseen_result
+from coatcheck.workers.toolkit.tool import Exposed
 
 WORK = Exposed("shop.quote", "shop")
 OURS = "redis://:pw@results:6379/0"

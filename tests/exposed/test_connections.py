@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from redis import Redis, exceptions
 
+from coatcheck.workers.messages.other_application import message_id_of
 from tests.exposed.conftest import SOON
 from tests.exposed.theirs import TheirWorker, celery_url, odd_worker
 from tests.support.platform import Platform
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
-from workers.exposed.cluster import message_id_of
 
 STREAMS = 20
 

@@ -8,16 +8,21 @@ from types import ModuleType
 
 import pytest
 
-from tasks_store import StoreSettings
+from coatcheck import expose
+from coatcheck.tasks_store import StoreSettings
+from coatcheck.workers.messages.other_application import their_app
+from coatcheck.workers.settings import WorkerSettings
+from coatcheck.workers.toolkit.catalogue import load_catalogue
+from coatcheck.workers.toolkit.errors import (
+    ToolDefinitionError,
+    ToolFileError,
+    ToolModuleError,
+    UnsafeResults,
+)
+from coatcheck.workers.toolkit.expose import exposed_tool
+from coatcheck.workers.toolkit.expose_file import exposed_in
+from coatcheck.workers.toolkit.tool import Catalogue, Exposed
 from tests.support.platform import ROOT
-from workers import expose
-from workers.catalogue import load_catalogue
-from workers.errors import ToolDefinitionError, ToolFileError, ToolModuleError, UnsafeResults
-from workers.expose import exposed_tool
-from workers.exposed.cluster import their_app
-from workers.exposed.file import exposed_in
-from workers.settings import WorkerSettings
-from workers.tool import Catalogue, Exposed
 
 FILE = """
 [[expose]]
@@ -63,7 +68,7 @@ def write(folder: Path, text: str) -> str:
 
 def test_what_a_module_exposes_is_in_the_catalogue_without_a_name_for_it(module: ModuleType) -> None:
     run_in(
-        module, 'from workers import expose\nexpose("billing.a", queue="billing")\nb = expose("billing.b", name="b")'
+        module, 'from coatcheck import expose\nexpose("billing.a", queue="billing")\nb = expose("billing.b", name="b")'
     )
     catalogue = Catalogue.load(["shop_tools"])
     assert [tool.name for tool in catalogue] == ["b", "billing.a"]
@@ -77,7 +82,7 @@ def test_a_module_without_tools_is_refused(module: ModuleType) -> None:
 
 def test_a_tool_belongs_to_the_module_that_exposes_it_and_to_no_other(module: ModuleType) -> None:
     expose("billing.here")
-    run_in(module, 'from workers import expose\nexpose("billing.there")')
+    run_in(module, 'from coatcheck import expose\nexpose("billing.there")')
     assert [tool.name for tool in Catalogue.load(["shop_tools"])] == ["billing.there"]
 
 

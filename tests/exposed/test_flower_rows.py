@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tasks_store import Owner
+from coatcheck.tasks_store import Owner
+from coatcheck.web.operations.tokens import entry_of, new_token
 from tests.e2e.ledger import LEDGER, Ledger
 from tests.exposed.flower import logged_in, rows
 from tests.support.client import Client
 from tests.support.platform import Platform
 from tests.support.waiting import wait_until
-from web.tokens import entry_of, new_token
 
 ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from coatcheck.workers.messages.other_application import message_id_of
 from tests.exposed.conftest import SOON
 from tests.exposed.theirs import TheirWorker, celery_url, odd_worker
 from tests.support.client import Client
 from tests.support.platform import Platform
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
-from workers.exposed.cluster import message_id_of
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_work_whose_result_is_elsewhere_is_not_told_as_failed(
     try:
         task = client.wait_for(client.start("odd.say"), timeout=30.0)
         assert worker.has_run("said hello")
-        check = platform.process(f"check-{results}", ["web.check"], {}).start()
+        check = platform.process(f"check-{results}", ["coatcheck.web.operations.check"], {}).start()
         assert check.wait(60.0) == 1
     finally:
         worker.close()
@@ -79,7 +79,7 @@ def test_work_whose_result_is_elsewhere_is_not_told_as_failed(
 def test_what_their_workers_do_not_know_or_hear_is_told_by_the_check(platform: Platform, odd: TheirWorker) -> None:
     """K3.5."""
     odd.start()
-    check = platform.process("check-names", ["web.check"], {}).start()
+    check = platform.process("check-names", ["coatcheck.web.operations.check"], {}).start()
     assert check.wait(60.0) == 1
     [line] = [line for line in check.log.splitlines() if line.startswith("wrong exposed")]
     assert "knows no Celery task odd.nobody_knows_it" in line

@@ -2,10 +2,10 @@
 
 import pytest
 
+from coatcheck.workers.messages.other_application import message_id_of
 from tests.exposed.theirs import TheirWorker
 from tests.support.client import Client
 from tests.support.waiting import wait_until
-from workers.exposed.cluster import message_id_of
 
 pytestmark = pytest.mark.usefixtures("shop")
 

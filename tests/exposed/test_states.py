@@ -4,12 +4,12 @@ import orjson
 import pytest
 from celery.exceptions import NotRegistered, TimeLimitExceeded
 
-from tasks_store import Status
-from workers.expose import exposed_tool
-from workers.exposed.cluster import UNREADABLE, State, message_id_of
-from workers.exposed.states import ending_of_state, told_of
-from workers.outcome import Ending
-from workers.settings import WorkerSettings
+from coatcheck.tasks_store import Status
+from coatcheck.workers.external.states import ending_of_state, told_of
+from coatcheck.workers.messages.other_application import UNREADABLE, State, message_id_of
+from coatcheck.workers.settings import WorkerSettings
+from coatcheck.workers.toolkit.expose import exposed_tool
+from coatcheck.workers.toolkit.outcome import Ending
 
 TOOL = exposed_tool("billing.ping", output={"type": "object", "required": ["ok"]})
 

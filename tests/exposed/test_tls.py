@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from coatcheck.workers.runs.runner import AWAY
 from tests.exposed.conftest import SOON
 from tests.exposed.theirs import celery_url, odd_worker
 from tests.support.platform import Platform
 from tests.support.tls import TlsProxy, self_signed
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
-from workers.runner import AWAY
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_certificate_that_cannot_be_verified_holds_the_work_back_and_is_named(
             assert client.wait_for(task_id)["status"] == "cancelled"
         with valkey.client() as raw:
             assert raw.keys() == []
-        process = platform.process("check", ["web.check"], {})
+        process = platform.process("check", ["coatcheck.web.operations.check"], {})
         process.start()
         assert process.wait(60.0) == 1
         assert "COATCHECK_REDIS_CA_FILE" in process.log

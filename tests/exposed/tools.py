@@ -5,7 +5,7 @@ from datetime import timedelta
 from marshmallow import Schema, fields
 from pydantic import BaseModel
 
-from workers import expose
+from coatcheck import expose
 
 
 class Order(BaseModel):

@@ -16,13 +16,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from launch.embedded_redis import embedded_redis
-from launch.errors import InvalidSettings, PortTaken, ProcfileUnusable
-from launch.events import Events, PlatformNotReady, PlatformReady
-from launch.procfile import read_procfile
-from launch.readiness import report_readiness
-from launch.settings import LaunchSettings
-from launch.supervisor import without_password
+from coatcheck.launch.embedded_redis import embedded_redis
+from coatcheck.launch.errors import InvalidSettings, PortTaken, ProcfileUnusable
+from coatcheck.launch.events import Events, PlatformNotReady, PlatformReady
+from coatcheck.launch.procfile import read_procfile
+from coatcheck.launch.readiness import report_readiness
+from coatcheck.launch.settings import LaunchSettings
+from coatcheck.launch.supervisor import without_password
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
@@ -71,7 +71,7 @@ sys.exit(3)
 
 
 class Launch:
-    """One `python -m launch` in a folder of its own, and every process that descends from it."""
+    """One `python -m coatcheck.launch` in a folder of its own, and every process that descends from it."""
 
     def __init__(self, folder: Path, port: int, flower_port: int, **environ: str) -> None:
         self.folder = folder
@@ -80,7 +80,7 @@ class Launch:
         self.output_file = folder / f"output-{self.mark}"
         with self.output_file.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "launch"],
+                [sys.executable, "-m", "coatcheck.launch"],
                 cwd=folder,
                 env={
                     "PATH": os.defpath,
@@ -179,7 +179,8 @@ def redis_says(path: Path, command: bytes) -> bytes:
 
 def found_in(folder: Path, **environ: str) -> dict[str, object]:
     """What the command finds that is started in this folder, without settings of its own."""
-    code = "import json; from client.running import running_here; from client.settings import load_settings; "
+    code = "import json; from coatcheck.client.running import running_here; "
+    code += "from coatcheck.client.settings import load_settings; "
     code += "print(json.dumps({'url': load_settings().chosen.url, 'REDIS_URL': running_here().get('REDIS_URL')}))"
     env = {"PYTHONPATH": str(ROOT), "HOME": str(folder), **environ}
     told: dict[str, object] = json.loads(subprocess.check_output([sys.executable, "-c", code], cwd=folder, env=env))

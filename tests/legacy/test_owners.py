@@ -5,11 +5,11 @@ from contextlib import ExitStack
 
 import pytest
 
+from coatcheck.web.operations.tokens import entry_of, new_token
 from tests.legacy.older import Older, accepted
 from tests.support.client import Client
 from tests.support.platform import Platform
 from tests.support.valkey import Valkey
-from web.tokens import entry_of, new_token
 
 WRITES = "tasks:write"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from tasks_store import Patience, StoreSettings, TaskStore
+from coatcheck.tasks_store import Patience, StoreSettings, TaskStore
 from tests.legacy.older import Older, questions
 from tests.streams.conftest import Work
 from tests.streams.test_how_streams_last import rewrite
@@ -65,7 +65,7 @@ def test_a_result_is_awaited_over_tls_too(platform: Platform, tmp_path: Path) ->
     certificate, key = self_signed(tmp_path)
     port = free_port()
     command = ["gunicorn", "--config", "web/gunicorn.conf.py", "--certfile", str(certificate), "--keyfile", str(key)]
-    with platform.process("web-tls", [*command, "web.wsgi:app"], {"PORT": str(port)}) as web:
+    with platform.process("web-tls", [*command, "coatcheck.web.wsgi:app"], {"PORT": str(port)}) as web:
         web.wait_for_line("Listening at")
         trust = ssl.create_default_context(cafile=str(certificate))
         with Older(f"https://127.0.0.1:{port}/mcp", verify=trust) as older, Older(platform.url) as other:

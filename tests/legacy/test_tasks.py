@@ -6,7 +6,7 @@ import mcp_types._v2025_11_25 as models
 import pytest
 from redis import Redis
 
-from tasks_store.keys import TaskKeys
+from coatcheck.tasks_store.keys import TaskKeys
 from tests.legacy.older import DEFAULTS, RELATED, Older, accepted, questions
 from tests.support.client import Client
 from tests.support.platform import Platform

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from workers import Context, Elicit, Sample, tool
+from coatcheck import Context, Elicit, Sample, tool
 
 CHOICES: dict[str, Any] = {
     "type": "object",

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from web.limits.addresses import address_of
+from coatcheck.web.access.addresses import address_of
 
 PROXIES = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 

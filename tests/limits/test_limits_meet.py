@@ -9,15 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis
 
-from tasks_store import NewTask, Owner, StoreSettings
-from web.connections import ConnectionsOfProcess
-from web.errors import LimitReached
-from web.jobs import Jobs
-from web.limits import Limits
-from web.limits.settings import LimitSettings
-from web.settings import Settings, WebSettings
-from workers.settings import WorkerSettings
-from workers.tool import Catalogue
+from coatcheck.tasks_store import NewTask, Owner, StoreSettings
+from coatcheck.web.access.limits import Limits
+from coatcheck.web.errors import LimitReached
+from coatcheck.web.settings.limits import LimitSettings
+from coatcheck.web.settings.web import Settings, WebSettings
+from coatcheck.web.streams.connections import ConnectionsOfProcess
+from coatcheck.web.tool_calls.jobs import Jobs
+from coatcheck.workers.settings import WorkerSettings
+from coatcheck.workers.toolkit.tool import Catalogue
 
 ANN = Owner("acme", "ann")
 KEYS = st.sampled_from(["", "a", "b", "c"])

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from redis import Redis
 
-from tasks_store import Fullness, NewTask, Owner, Patience, StoreSettings, TaskStore, new_task_id
-from tasks_store.keys import alive_keys, bucket_key
+from coatcheck.tasks_store import Fullness, NewTask, Owner, Patience, StoreSettings, TaskStore, new_task_id
+from coatcheck.tasks_store.keys import alive_keys, bucket_key
 
 ANN = Owner("acme", "ann")
 BOB = Owner("acme", "bob")

@@ -5,10 +5,10 @@ from contextlib import suppress
 
 import pytest
 
-from tasks_store import Patience, StoreSettings, TaskStore
+from coatcheck.tasks_store import Patience, StoreSettings, TaskStore
+from coatcheck.web.access.rates import Rate
+from coatcheck.web.errors import LimitReached
 from tests.support.valkey import Valkey
-from web.errors import LimitReached
-from web.limits.rates import Rate
 
 PER_S = 0.02
 """So slow that nothing comes in while a test runs."""

@@ -4,7 +4,7 @@ import logging
 
 from celery.utils.log import get_task_logger
 
-from workers import Context, Elicit, tool
+from coatcheck import Context, Elicit, tool
 
 logger = logging.getLogger("author")
 of_celery = get_task_logger("author.celery")

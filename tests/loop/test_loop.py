@@ -109,8 +109,8 @@ from gevent import monkey
 monkey.patch_all()
 import logging, time
 import gevent
-from web import loop_monitor
-from workers.measures import Measures
+from coatcheck.web.server import loop_monitor
+from coatcheck.workers.telemetry.metrics import Measures
 
 counted = {}
 measures = Measures(lambda process, number, counts: counted.update(counts))
@@ -142,7 +142,7 @@ def test_a_blocked_loop_is_logged_with_its_stack_and_counted() -> None:
 def test_gunicorns_own_options_hold(platform: Platform) -> None:
     """A process that has served its number of requests is replaced, and no request fails for it."""
     port = free_port()
-    command = ["gunicorn", "--config", "web/gunicorn.conf.py", "--max-requests", "20", "web.wsgi:app"]
+    command = ["gunicorn", "--config", "web/gunicorn.conf.py", "--max-requests", "20", "coatcheck.web.wsgi:app"]
     with platform.process("web-replaced", command, {"PORT": str(port)}) as web:
         web.wait_for_line("Booting worker")
         door = Door(port)

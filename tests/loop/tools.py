@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 from redis import Redis
 
-from workers import Elicit, tool
+from coatcheck import Elicit, tool
 
 
 @tool(mode="inline")

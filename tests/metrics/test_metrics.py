@@ -195,7 +195,7 @@ def test_without_a_token_the_page_is_not_there_for_a_proxy_on_a_unix_socket() ->
     with Platform() as platform:
         platform.valkey.start()
         path = platform.folder / "web.sock"
-        command = ["gunicorn", "--config", "web/gunicorn.conf.py", "web.wsgi:app", "--bind", f"unix:{path}"]
+        command = ["gunicorn", "--config", "web/gunicorn.conf.py", "coatcheck.web.wsgi:app", "--bind", f"unix:{path}"]
         with (
             platform.process("web-unix", command, {}) as web,
             httpx.Client(transport=httpx.HTTPTransport(uds=str(path)), trust_env=False) as proxy,

@@ -1,6 +1,6 @@
 """The next version of a tool: what it asks for has changed since its tasks were parked."""
 
-from workers import Context, Elicit, tool
+from coatcheck import Context, Elicit, tool
 
 
 @tool()

@@ -64,7 +64,7 @@ def answers(client: Client) -> bool:
 
 HAMMER = """
 import os, threading
-from tasks_store import ANONYMOUS, NewTask, Patience, StoreSettings, TaskStore
+from coatcheck.tasks_store import ANONYMOUS, NewTask, Patience, StoreSettings, TaskStore
 import sys
 store = TaskStore(StoreSettings(redis_url=sys.argv[1]), Patience.WORKER)
 task, _ = store.create(NewTask(ANONYMOUS, "tool", b"{}", ttl_ms=60_000))

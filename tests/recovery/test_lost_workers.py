@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from tasks_store import NextRun, StoreSettings
+from coatcheck.tasks_store import NextRun, StoreSettings
+from coatcheck.workers.messages.dispatcher import Dispatcher
+from coatcheck.workers.settings import WorkerSettings
+from coatcheck.workers.toolkit.tool import Catalogue
 from tests.e2e.ledger import Ledger
 from tests.support.client import Client
 from tests.support.platform import Platform
 from tests.support.processes import Process
 from tests.support.waiting import wait_until
-from workers.settings import WorkerSettings
-from workers.signatures import Dispatcher
-from workers.tool import Catalogue
 
 STEPS = ["quick", "slow"]
 

@@ -9,15 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis
 
-from tasks_store import DueKind, Status, StoreSettings, TaskNotFound, TaskStore
-from tasks_store.keys import TaskKeys
+from coatcheck.tasks_store import DueKind, Status, StoreSettings, TaskNotFound, TaskStore
+from coatcheck.tasks_store.keys import TaskKeys
+from coatcheck.workers.messages.dispatcher import Dispatcher
+from coatcheck.workers.runs import sweeper as sweeping
+from coatcheck.workers.runs.sweeper import Sweeper
+from coatcheck.workers.settings import WorkerSettings
+from coatcheck.workers.telemetry.metrics import Measures
+from coatcheck.workers.toolkit.tool import Catalogue
 from tests.store.stages import CONFIRM, OWNER, completed, field, parked, past, past_limit, queued, running
-from workers import sweeper as sweeping
-from workers.measures import Measures
-from workers.settings import WorkerSettings
-from workers.signatures import Dispatcher
-from workers.sweeper import Sweeper
-from workers.tool import Catalogue
 
 
 @pytest.fixture(scope="module")

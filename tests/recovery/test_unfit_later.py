@@ -3,13 +3,13 @@
 import pytest
 from environs import Env
 
-from tasks_store import Patience, StoreSettings, TaskStore
+from coatcheck.tasks_store import Patience, StoreSettings, TaskStore
+from coatcheck.workers.messages.dispatcher import Dispatcher
+from coatcheck.workers.runs.sweeper import Sweeper
+from coatcheck.workers.settings import WorkerSettings
+from coatcheck.workers.telemetry.metrics import Measures
+from coatcheck.workers.toolkit.tool import Catalogue
 from tests.support.valkey import Valkey
-from workers.measures import Measures
-from workers.settings import WorkerSettings
-from workers.signatures import Dispatcher
-from workers.sweeper import Sweeper
-from workers.tool import Catalogue
 
 
 def test_a_server_that_evicts_is_told_of_once_as_long_as_it_does(caplog: pytest.LogCaptureFixture) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tasks_store import arm
+from coatcheck import Context, Elicit, ProtocolError, tool
+from coatcheck.tasks_store import arm
 from tests.e2e.ledger import Ledger
-from workers import Context, Elicit, ProtocolError, tool
 
 GO_ON = {"action": "accept", "content": {"sure": True}}
 """The answer to what these tools ask."""

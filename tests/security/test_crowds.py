@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tasks_store import NewTask, Owner, Patience, Status, StoreSettings, TaskStore
+from coatcheck.tasks_store import NewTask, Owner, Patience, Status, StoreSettings, TaskStore
 from tests.auth.conftest import UNLIMITED, Tokens
 from tests.streams.conftest import RUN, Work
 from tests.streams.listener import Listener, listen_request

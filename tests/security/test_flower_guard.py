@@ -10,11 +10,11 @@ import httpx
 import pytest
 from flower.utils.authentication import authenticate, validate_auth_option
 
+from coatcheck.workers.telemetry.flower_guard import is_open_to_strangers, login_fault
 from tests.support.platform import Platform
 from tests.support.ports import free_port
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
-from workers.flower_guard import is_open_to_strangers, login_fault
 
 LOGIN = ("operator", "let-me-in")
 
@@ -92,7 +92,7 @@ def platform() -> Iterator[Platform]:
 @pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0"])
 def test_flower_does_not_start_with_a_login_that_is_none(platform: Platform, address: str) -> None:
     """K2.6: wherever it listens, since somebody meant to protect it."""
-    command = ["celery", "-A", "workers", "flower", f"--address={address}", f"--port={free_port()}"]
+    command = ["celery", "-A", "coatcheck.workers", "flower", f"--address={address}", f"--port={free_port()}"]
     with platform.process(f"flower-login-{address}", command, {"FLOWER_BASIC_AUTH": ":"}) as flower:
         assert flower.wait(60) != 0
         assert "FLOWER_BASIC_AUTH holds a login without user or password" in flower.log
@@ -102,7 +102,7 @@ def test_flower_does_not_start_with_a_login_that_is_none(platform: Platform, add
 @pytest.mark.parametrize("where", ["--address=0.0.0.0", "FLOWER_ADDRESS"])
 def test_flower_does_not_start_where_strangers_could_use_it(platform: Platform, where: str) -> None:
     """C33: wherever the address comes from."""
-    command = ["celery", "-A", "workers", "flower", f"--port={free_port()}"]
+    command = ["celery", "-A", "coatcheck.workers", "flower", f"--port={free_port()}"]
     command += [where] if where.startswith("--") else []
     env = {} if where.startswith("--") else {"FLOWER_ADDRESS": "0.0.0.0"}
     with platform.process(f"flower-{where.strip('-')[:7]}", command, env) as flower:
@@ -120,7 +120,7 @@ def is_kept_out_of_frames(page: httpx.Response) -> bool:
 def test_flower_lives_under_a_prefix(platform: Platform) -> None:
     """C35, K2.7: behind a proxy that leaves the prefix in place, its pages load with all they need, in no frame."""
     port = free_port()
-    command = ["celery", "-A", "workers", "flower", "--address=127.0.0.1", f"--port={port}"]
+    command = ["celery", "-A", "coatcheck.workers", "flower", "--address=127.0.0.1", f"--port={port}"]
     proxied = {"Host": "ops.example.test", "X-Forwarded-Proto": "https"}
     with platform.process("flower-prefix", command, {"FLOWER_URL_PREFIX": "ops/flower"}) as flower:
 
@@ -154,7 +154,7 @@ def test_flower_lives_under_a_prefix(platform: Platform) -> None:
 def test_a_login_is_asked_of_everybody_and_a_revoke_ends_the_task(platform: Platform, tmp_path: Path) -> None:
     """C33: who has one stops what runs, and the record says so."""
     port = free_port()
-    command = ["celery", "-A", "workers", "flower", "--address=0.0.0.0", f"--port={port}"]
+    command = ["celery", "-A", "coatcheck.workers", "flower", "--address=0.0.0.0", f"--port={port}"]
     url = f"http://127.0.0.1:{port}"
     with platform.process("flower", command, {"FLOWER_BASIC_AUTH": ":".join(LOGIN)}) as flower:
 

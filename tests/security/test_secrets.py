@@ -12,7 +12,8 @@ import httpx
 import pytest
 from redis import Redis
 
-from tasks_store import StoreSettings
+from coatcheck.tasks_store import StoreSettings
+from coatcheck.web.settings.auth import AuthSettings
 from tests.auth.conftest import Tokens, client, start_door
 from tests.support.client import Client
 from tests.support.contents import contents, names
@@ -21,7 +22,6 @@ from tests.support.ports import free_port
 from tests.support.processes import Process
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
-from web.auth import AuthSettings
 
 MARKERS = {
     place: f"M4RK3R{place}" for place in ("argument", "answer", "refused", "idle", "authorization", "header", "wrong")
@@ -74,7 +74,7 @@ def deployment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
 def flower_of(platform: Platform, port: int) -> Process:
     """Flower, as the Procfile starts it, but reachable from everywhere."""
-    command = ["celery", "-A", "workers", "flower", "--address=0.0.0.0", f"--port={port}"]
+    command = ["celery", "-A", "coatcheck.workers", "flower", "--address=0.0.0.0", f"--port={port}"]
     return platform.process("flower", command, {"FLOWER_BASIC_AUTH": ":".join(LOGIN)})
 
 

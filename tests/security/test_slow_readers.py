@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing
 import httpx
 import pytest
 
-from tasks_store import ANONYMOUS, NewTask, Patience, Status, StoreSettings, TaskStore
+from coatcheck.tasks_store import ANONYMOUS, NewTask, Patience, Status, StoreSettings, TaskStore
 from tests.streams.conftest import RUN, Work, server_process
 from tests.streams.listener import Listener, listen_request
 from tests.streams.test_how_streams_last import rewrite

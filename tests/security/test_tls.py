@@ -35,8 +35,8 @@ def test_a_certificate_that_cannot_be_verified_is_refused_at_the_start_in_clear_
         env = {"REDIS_URL": f"rediss://127.0.0.1:{proxy.port}/0"}
         with Platform(tools="tests.auth.tools", env=env, valkey=valkey) as platform:
             commands = {
-                "web": ["gunicorn", "--config", "web/gunicorn.conf.py", "web.wsgi:app"],
-                "worker": ["celery", "-A", "workers", "worker"],
+                "web": ["gunicorn", "--config", "web/gunicorn.conf.py", "coatcheck.web.wsgi:app"],
+                "worker": ["celery", "-A", "coatcheck.workers", "worker"],
             }
             with platform.process(role, commands[role], {}) as process:
                 assert process.wait(60) != 0
@@ -55,7 +55,7 @@ def assert_works(client: Client) -> None:
 def assert_flower_sees_the_worker(platform: Platform) -> None:
     """Flower is connected too."""
     port = free_port()
-    command = ["celery", "-A", "workers", "flower", "--address=127.0.0.1", f"--port={port}"]
+    command = ["celery", "-A", "coatcheck.workers", "flower", "--address=127.0.0.1", f"--port={port}"]
     env = {"FLOWER_UNAUTHENTICATED_API": "true"}
     with platform.process("flower", command, env) as flower:
 

@@ -5,7 +5,7 @@ import os
 import pytest
 from redis import Redis
 
-from tasks_store import (
+from coatcheck.tasks_store import (
     Asked,
     Claim,
     NewTask,
@@ -17,7 +17,7 @@ from tasks_store import (
     TaskError,
     TaskStore,
 )
-from tasks_store.vault import Vault
+from coatcheck.tasks_store.encryption import Vault
 from tests.support.contents import contents, names
 
 OLD, NEW = os.urandom(32), os.urandom(32)

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel
 
-from workers import Context, Elicit, ToolError, tool
+from coatcheck import Context, Elicit, ToolError, tool
 
 
 class Strict(BaseModel):

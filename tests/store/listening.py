@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tasks_store import Patience, Quota, StoreSettings, TaskStore
-from tasks_store.delegations import Delegations
-from tasks_store.listing import Listing
-from tasks_store.scripts import Argument, Script
-from tasks_store.sender import Sender
-from tasks_store.statistics import Statistics
+from coatcheck.tasks_store import Patience, Quota, StoreSettings, TaskStore
+from coatcheck.tasks_store.external_tasks import Delegations
+from coatcheck.tasks_store.listing import Listing
+from coatcheck.tasks_store.scripts import Argument, Script
+from coatcheck.tasks_store.sender import Sender
+from coatcheck.tasks_store.statistics import Statistics
 
 
 class ListeningSender(Sender):

@@ -5,10 +5,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tasks_store import Asked, CallConflict, Remains, RunSuperseded, Status, TaskError, TaskNotFound, TaskStore, Verdict
-from tasks_store.keys import WORKERS, TaskKeys
-from tasks_store.model import new_task_id
-from tasks_store.scripts import script
+from coatcheck.tasks_store import (
+    Asked,
+    CallConflict,
+    Remains,
+    RunSuperseded,
+    Status,
+    TaskError,
+    TaskNotFound,
+    TaskStore,
+    Verdict,
+)
+from coatcheck.tasks_store.keys import WORKERS, TaskKeys
+from coatcheck.tasks_store.model import new_task_id
+from coatcheck.tasks_store.scripts import script
 from tests.store.stages import (
     CONFIRM,
     NO,

@@ -7,8 +7,8 @@ from typing import Any
 from redis import Redis
 from redis.cluster import RedisCluster
 
-from tasks_store import Asked, NewTask, Owner, Status, TaskError, TaskStore
-from tasks_store.keys import TaskKeys
+from coatcheck.tasks_store import Asked, NewTask, Owner, Status, TaskError, TaskStore
+from coatcheck.tasks_store.keys import TaskKeys
 
 Raw = Redis | RedisCluster
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from redis import Redis
 
-from tasks_store import Cancellation, NextRun, Outcome, Refusal, Status, TaskStore
-from tasks_store.keys import TaskKeys
+from coatcheck.tasks_store import Cancellation, NextRun, Outcome, Refusal, Status, TaskStore
+from coatcheck.tasks_store.keys import TaskKeys
 from tests.store.stages import OWNER, TERMINAL, YES, cancelling, field, parked, past, queued, resumed, running, snapshot
 
 

@@ -7,8 +7,8 @@ from redis import Redis
 from redis.connection import SSLConnection
 from redis.sentinel import SentinelConnectionPool
 
-from tasks_store import InvalidStoreUrl, Patience, StoreSettings, StoreUnavailable, TaskStore
-from tasks_store.client import connector
+from coatcheck.tasks_store import InvalidStoreUrl, Patience, StoreSettings, StoreUnavailable, TaskStore
+from coatcheck.tasks_store.connections import connector
 
 
 def client_for(url: str, **settings: object) -> Redis:

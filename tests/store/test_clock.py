@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from redis import Redis
 
-from tasks_store import (
+from coatcheck.tasks_store import (
     Asked,
     DueKind,
     NextRun,
@@ -18,8 +18,8 @@ from tasks_store import (
     TaskNotFound,
     TaskStore,
 )
-from tasks_store.keys import TaskKeys
-from tasks_store.store import RESEND_MOST_MS
+from coatcheck.tasks_store.keys import TaskKeys
+from coatcheck.tasks_store.store import RESEND_MOST_MS
 from tests.store.stages import (
     CONFIRM,
     OWNER,

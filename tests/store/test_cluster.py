@@ -7,9 +7,9 @@ import pytest
 from redis.cluster import RedisCluster
 from redis.crc import key_slot
 
-from tasks_store import ANONYMOUS, Event, Feed, Patience, StoreSettings, TaskStore
-from tasks_store.keys import HOLD, WORKERS, TaskKeys, call_key, listed_keys
-from tasks_store.model import new_task_id
+from coatcheck.tasks_store import ANONYMOUS, Event, Feed, Patience, StoreSettings, TaskStore
+from coatcheck.tasks_store.keys import HOLD, WORKERS, TaskKeys, call_key, listed_keys
+from coatcheck.tasks_store.model import new_task_id
 from tests.store.listening import ListeningStore
 from tests.store.scenarios import SCENARIOS, Scenario, attempt
 from tests.store.stages import call, queued

@@ -6,9 +6,18 @@ from threading import Barrier
 import pytest
 from redis import Redis
 
-from tasks_store import CallConflict, Patience, Remains, Status, StoreSettings, Task, TaskNotFound, TaskStore
-from tasks_store.keys import TaskKeys, call_key
-from tasks_store.model import TASK_ID, new_task_id
+from coatcheck.tasks_store import (
+    CallConflict,
+    Patience,
+    Remains,
+    Status,
+    StoreSettings,
+    Task,
+    TaskNotFound,
+    TaskStore,
+)
+from coatcheck.tasks_store.keys import TaskKeys, call_key
+from coatcheck.tasks_store.model import TASK_ID, new_task_id
 from tests.store.stages import CONFIRM, ONE_DAY_MS, OWNER, STRANGER, YES, call, queued
 from tests.support.leaks import leaked_keys
 

@@ -3,8 +3,8 @@
 import pytest
 from redis import Redis
 
-from tasks_store import Patience, Status, StoreSettings, TaskError, TaskStore
-from tasks_store.keys import TaskKeys
+from coatcheck.tasks_store import Patience, Status, StoreSettings, TaskError, TaskStore
+from coatcheck.tasks_store.keys import TaskKeys
 from tests.store.stages import OWNER, delegated, field, look_due, past, running
 
 

@@ -7,8 +7,8 @@ from importlib.resources import files
 import pytest
 from redis import Redis
 
-from tasks_store import Patience, StoreRefused, StoreSettings
-from tasks_store.scripts import Argument, script, script_names
+from coatcheck.tasks_store import Patience, StoreRefused, StoreSettings
+from coatcheck.tasks_store.scripts import Argument, script, script_names
 from tests.store.listening import ListeningStore
 from tests.store.scenarios import SCENARIOS, Scenario, attempt
 from tests.store.stages import snapshot
@@ -40,7 +40,7 @@ def store(redis_url: str) -> Iterator[ListeningStore]:
 
 def documented_codes(name: str) -> set[str]:
     """The codes that stand in the header of a script."""
-    text = (files("tasks_store") / "lua" / f"{name}.lua").read_text(encoding="utf-8")
+    text = (files("coatcheck.tasks_store") / "lua" / f"{name}.lua").read_text(encoding="utf-8")
     header = text.partition("--!")[0]
     replies = re.sub(r"\([^)]*\)", "", header.partition("Replies:")[2])
     return set(re.findall(r"\b[A-Z][A-Z_]{3,}\b", replies))
@@ -48,7 +48,7 @@ def documented_codes(name: str) -> set[str]:
 
 def returned_codes(name: str) -> set[str]:
     """The codes that a script can return."""
-    text = (files("tasks_store") / "lua" / f"{name}.lua").read_text(encoding="utf-8")
+    text = (files("coatcheck.tasks_store") / "lua" / f"{name}.lua").read_text(encoding="utf-8")
     return set(re.findall(r"(?:return|reply =) \{ '([A-Z_]+)'", text))
 
 
@@ -63,7 +63,7 @@ def test_every_script_has_a_scenario_for_each_reply_that_its_header_documents() 
 
 @pytest.mark.parametrize("name", script_names())
 def test_every_header_tells_what_a_second_sending_does_or_that_nothing_is_written(name: str) -> None:
-    text = (files("tasks_store") / "lua" / f"{name}.lua").read_text(encoding="utf-8")
+    text = (files("coatcheck.tasks_store") / "lua" / f"{name}.lua").read_text(encoding="utf-8")
     header = text.partition("--!")[0]
     assert "Sent twice" in header or "Writes nothing." in header
 

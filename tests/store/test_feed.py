@@ -7,9 +7,9 @@ from contextlib import closing
 import pytest
 from redis import Redis
 
-from tasks_store import Event, Feed, Status, StoreSettings, TaskStore, Watch
-from tasks_store.feed import BACKLOG
-from tasks_store.keys import FEED
+from coatcheck.tasks_store import Event, Feed, Status, StoreSettings, TaskStore, Watch
+from coatcheck.tasks_store.change_feed import BACKLOG
+from coatcheck.tasks_store.keys import FEED
 from tests.store.stages import CONFIRM, OWNER, YES, cancelling, parked, past, past_limit, queued, resumed, running
 from tests.support import wait_until
 from tests.support.valkey import Valkey
@@ -158,8 +158,8 @@ def test_a_watch_begun_while_the_server_is_away_hears_once_it_is_there() -> None
 
 def test_a_server_that_falls_silent_is_given_up_for_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """A half-open connection brings no error; what happened meanwhile is told with the next one."""
-    monkeypatch.setattr("tasks_store.feed.PING_SECONDS", 0.1)
-    monkeypatch.setattr("tasks_store.feed.SILENCE_SECONDS", 1.5)
+    monkeypatch.setattr("coatcheck.tasks_store.change_feed.PING_SECONDS", 0.1)
+    monkeypatch.setattr("coatcheck.tasks_store.change_feed.SILENCE_SECONDS", 1.5)
     with Valkey() as server, closing(Feed(StoreSettings(redis_url=server.url))) as feed, feed.watch("task") as watch:
         assert next_events(watch) == [Event("task")]
         assert watch.wait(2.5) == []  # an answered question keeps a quiet connection

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from tasks_store import (
+from coatcheck.tasks_store import (
     ANONYMOUS,
     Asked,
     Claim,
@@ -22,7 +22,7 @@ from tasks_store import (
     new_run_id,
     refuse_unfit_store,
 )
-from tasks_store.scripts import script_names
+from coatcheck.tasks_store.scripts import script_names
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
 
@@ -166,7 +166,7 @@ def test_a_right_that_is_missing_is_named(rules: tuple[str, ...], named: str) ->
 
 def test_a_probe_does_every_command_of_every_script() -> None:
     """K3.1: what it leaves out would be met by a call first."""
-    folder = files("tasks_store") / "lua"
+    folder = files("coatcheck.tasks_store") / "lua"
     used = {
         name: set(re.findall(r"redis\.call\('([A-Z]+)'", (folder / f"{name}.lua").read_text(encoding="utf-8")))
         for name in ("prelude", *script_names())

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from redis import Redis
 
-from tasks_store import TaskStore
-from tasks_store.keys import HOLD, SECRET, SWEEPER, WORKERS
-from tasks_store.store import RETURN_MS
+from coatcheck.tasks_store import TaskStore
+from coatcheck.tasks_store.keys import HOLD, SECRET, SWEEPER, WORKERS
+from coatcheck.tasks_store.store import RETURN_MS
 
 
 def test_workers_are_counted_while_they_were_seen_lately(store: TaskStore, raw: Redis) -> None:

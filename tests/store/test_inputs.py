@@ -6,7 +6,7 @@ from threading import Barrier
 import pytest
 from redis import Redis
 
-from tasks_store import (
+from coatcheck.tasks_store import (
     Answered,
     Asked,
     Claim,
@@ -17,7 +17,7 @@ from tasks_store import (
     TaskStore,
     Verdict,
 )
-from tasks_store.keys import TaskKeys
+from coatcheck.tasks_store.keys import TaskKeys
 from tests.store.stages import (
     CONFIRM,
     NO,

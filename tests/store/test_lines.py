@@ -9,7 +9,7 @@ from types import FrameType
 import pytest
 from redis import Redis
 
-from tasks_store import Patience, StoreSettings, TaskNotFound, TaskStore
+from coatcheck.tasks_store import Patience, StoreSettings, TaskNotFound, TaskStore
 from tests.store.stages import OWNER, queued, running
 from tests.support.valkey import Valkey
 

@@ -7,9 +7,20 @@ from threading import Event
 import pytest
 from redis import Redis
 
-from tasks_store import InvalidCursor, Owner, Page, Patience, Remains, Status, StoreSettings, Task, TaskStore, Wanted
-from tasks_store.keys import TaskKeys, listed_as, listed_keys
-from tasks_store.listing import BATCH, MOST
+from coatcheck.tasks_store import (
+    InvalidCursor,
+    Owner,
+    Page,
+    Patience,
+    Remains,
+    Status,
+    StoreSettings,
+    Task,
+    TaskStore,
+    Wanted,
+)
+from coatcheck.tasks_store.keys import TaskKeys, listed_as, listed_keys
+from coatcheck.tasks_store.listing import BATCH, MOST
 from tests.store.stages import (
     ONE_DAY_MS,
     OWNER,

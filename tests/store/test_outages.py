@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from tasks_store import (
+from coatcheck.tasks_store import (
     Claim,
     Patience,
     Status,

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from redis import Redis
 
-from tasks_store import Owner, TaskNotFound, TaskStore
-from tasks_store.model import new_task_id
+from coatcheck.tasks_store import Owner, TaskNotFound, TaskStore
+from coatcheck.tasks_store.model import new_task_id
 from tests.store.stages import CONFIRM, OWNER, STRANGER, TERMINAL, YES, parked, queued, running, snapshot
 
 OwnersMethod = Callable[[TaskStore, Owner, str], object]

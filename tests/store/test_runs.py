@@ -5,8 +5,18 @@ from collections.abc import Callable
 import pytest
 from redis import Redis
 
-from tasks_store import Claim, NextRun, Refusal, Remains, RunSuperseded, Status, TaskError, TaskStore, Verdict
-from tasks_store.keys import TaskKeys
+from coatcheck.tasks_store import (
+    Claim,
+    NextRun,
+    Refusal,
+    Remains,
+    RunSuperseded,
+    Status,
+    TaskError,
+    TaskStore,
+    Verdict,
+)
+from coatcheck.tasks_store.keys import TaskKeys
 from tests.store.stages import (
     CONFIRM,
     OWNER,

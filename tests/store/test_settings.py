@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from environs import Env, EnvValidationError
 
-from tasks_store import StoreSettings
+from coatcheck.tasks_store import StoreSettings
 from tests.support.tls import self_signed
 
 VARIABLES = {

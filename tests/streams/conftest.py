@@ -5,7 +5,16 @@ from collections.abc import Callable, Iterator
 import psutil
 import pytest
 
-from tasks_store import ANONYMOUS, Asked, NewTask, Owner, Patience, Status, StoreSettings, TaskStore
+from coatcheck.tasks_store import (
+    ANONYMOUS,
+    Asked,
+    NewTask,
+    Owner,
+    Patience,
+    Status,
+    StoreSettings,
+    TaskStore,
+)
 from tests.streams.listener import Json, Listener, listen_request
 from tests.support.client import Client
 from tests.support.platform import Platform

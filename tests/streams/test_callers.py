@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tasks_store import Owner, Patience, StoreSettings, TaskStore
+from coatcheck.tasks_store import Owner, Patience, StoreSettings, TaskStore
 from tests.streams.conftest import Work
 from tests.streams.listener import Listener, listen_request
 from tests.support.platform import Platform

@@ -13,8 +13,8 @@ import httpx
 import psutil
 import pytest
 
-from tasks_store import Patience, StoreSettings, TaskStore
-from tasks_store.keys import FEED, TaskKeys
+from coatcheck.tasks_store import Patience, StoreSettings, TaskStore
+from coatcheck.tasks_store.keys import FEED, TaskKeys
 from tests.streams.conftest import Listen, Work, polled, server_process
 from tests.streams.listener import Listener, listen_request
 from tests.support.client import Client
@@ -303,6 +303,8 @@ def test_another_class_of_worker_is_refused_at_the_start(platform: Platform, wor
     """C37, C47"""
     command = [sys.executable, "-m", "gunicorn", "--config", "web/gunicorn.conf.py", "--worker-class", worker_class]
     env = {**os.environ, "REDIS_URL": platform.valkey.url, "PORT": str(free_port())}
-    ended = subprocess.run([*command, "web.wsgi:app"], check=False, cwd=ROOT, env=env, capture_output=True, text=True)
+    ended = subprocess.run(
+        [*command, "coatcheck.web.wsgi:app"], check=False, cwd=ROOT, env=env, capture_output=True, text=True
+    )
     assert ended.returncode != 0
     assert "--worker-class" in ended.stderr

@@ -7,13 +7,13 @@ from contextlib import closing
 import pytest
 from redis import Redis
 
-from tasks_store import ANONYMOUS, Feed, Status, Task, TaskStore
-from tasks_store.keys import FEED, TaskKeys
+from coatcheck.tasks_store import ANONYMOUS, Feed, Status, Task, TaskStore
+from coatcheck.tasks_store.keys import FEED, TaskKeys
+from coatcheck.web.errors import LimitReached, TooManyStreams
+from coatcheck.web.streams.concurrency import ConcurrencyLimit
+from coatcheck.web.streams.followers import Follower, Streams
 from tests.streams.conftest import Work
 from tests.support.waiting import wait_until
-from web.errors import LimitReached, TooManyStreams
-from web.limits.concurrency import ConcurrencyLimit
-from web.streams import Follower, Streams
 
 LIMIT_S = 10.0
 

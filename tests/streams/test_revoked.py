@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tasks_store import Owner, Patience, StoreSettings, TaskStore
+from coatcheck.tasks_store import Owner, Patience, StoreSettings, TaskStore
+from coatcheck.web.operations.tokens import entry_of
 from tests.legacy.older import Older
 from tests.streams.conftest import Work
 from tests.streams.listener import Listener, listen_request
 from tests.support.platform import Platform
 from tests.support.valkey import Valkey
 from tests.web.door import Door
-from web.tokens import entry_of
 
 ADA = Owner("acme", "ada")
 

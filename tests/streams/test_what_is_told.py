@@ -3,8 +3,8 @@
 import pytest
 from mcp_types.methods import parse_server_notification, parse_server_result
 
-from tasks_store import Owner
-from tasks_store.keys import FEED, TaskKeys
+from coatcheck.tasks_store import Owner
+from coatcheck.tasks_store.keys import FEED, TaskKeys
 from tests.streams.conftest import Listen, Work, polled
 from tests.streams.listener import SUBSCRIPTION_ID, Listener, listen_request
 from tests.support.client import Client

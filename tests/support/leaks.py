@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from redis import Redis
 
-from tasks_store import keys
+from coatcheck.tasks_store import keys
 
 FOREVER = re.compile(r"coatcheck:\{[0-7]\}:due|coatcheck:\{fleet\}:workers|coatcheck:\{fleet\}:counts|coatcheck:secret")
 """Our keys that may live without a TTL: their entries go one by one, or there is one per deployment."""

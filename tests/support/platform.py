@@ -63,7 +63,7 @@ class Platform:
     def start_web(self, *, port: int | None = None, env: Mapping[str, str] | None = None) -> Process:
         """A front door runs, with the platform's port unless given another; it may not listen yet."""
         more = {"PORT": str(port or self.port), **(env or {})}
-        command = ["gunicorn", "--config", "web/gunicorn.conf.py", "web.wsgi:app"]
+        command = ["gunicorn", "--config", "web/gunicorn.conf.py", "coatcheck.web.wsgi:app"]
         process = self.process(f"web-{len(self.webs) + 1}", command, more)
         self.webs.append(process)
         return process.start()
@@ -78,7 +78,7 @@ class Platform:
     ) -> Process:
         """A worker takes messages; without `pool`, with the pool that the Procfile's command leads to."""
         name = f"worker-{len(self.workers) + 1}"
-        command = ["celery", "-A", "workers", "worker", "--loglevel", "INFO", "--hostname", f"{name}@%h"]
+        command = ["celery", "-A", "coatcheck.workers", "worker", "--loglevel", "INFO", "--hostname", f"{name}@%h"]
         command += ["--without-mingle", "--without-gossip"]
         command += ["--concurrency", str(concurrency), *(["--pool", pool] if pool else []), *arguments]
         process = self.process(name, command, env or {})

@@ -13,9 +13,9 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 BEGIN, END = "<!-- settings, made by tests/support/settings_table.py -->", "<!-- end of settings -->"
 SETTINGS = {
-    "web/settings.py": "WebSettings",
-    "web/auth/settings.py": "AuthSettings",
-    "web/limits/settings.py": "LimitSettings",
+    "web/settings/web.py": "WebSettings",
+    "web/settings/auth.py": "AuthSettings",
+    "web/settings/limits.py": "LimitSettings",
     "tasks_store/settings.py": "StoreSettings",
     "workers/settings.py": "WorkerSettings",
     "launch/settings.py": "LaunchSettings",

@@ -9,7 +9,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
 
-from workers import Context, Elicit, ProtocolError, tool
+from coatcheck import Context, Elicit, ProtocolError, tool
 
 SPANS = "COATCHECK_TEST_SPANS"
 """The variable that names the file of spans; without it nothing is configured."""

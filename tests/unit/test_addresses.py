@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tasks_store.address import fault_of
-from workers.addresses import Address, address_of, broker_fault, results_fault
+from coatcheck.tasks_store.address import fault_of
+from coatcheck.workers.addresses import Address, address_of, broker_fault, results_fault
 
 PLACES = {"REDIS_URL": fault_of, "CELERY_BROKER_URL": broker_fault, "CELERY_RESULT_BACKEND": results_fault}
 

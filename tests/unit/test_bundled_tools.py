@@ -12,23 +12,39 @@ from hypothesis import strategies as st
 from PIL import Image
 from pydantic import TypeAdapter
 
-from workers.errors import InvalidAnswer, ToolError
-from workers.inputs import Answer, Elicit, check_answer, load_validator
-from workers.schema import Output
-from workers.steps import decode, encode
-from workers.tool import Catalogue
-from workers.tools.companions import ROOMS, check_day, find_room, list_samples, plan, when_form, who_form
-from workers.tools.report.chart import HEIGHT, PLOT, WIDTH, draw_chart
-from workers.tools.report.distribution import MAX_BARS, distribution
-from workers.tools.report.figures import correlations, make_report
-from workers.tools.report.markdown import as_markdown
-from workers.tools.report.model import Bar, Correlation, DateFigures, NumberFigures, Outlier, Report, TextFigures
-from workers.tools.report.outline import MAX_CORRELATED, Size, make_outline
-from workers.tools.report.reading import MAX_COLUMNS, MAX_NAME_LENGTH, MAX_ROWS, read_csv
-from workers.tools.report.table import NumberColumn, Table, TextColumn
-from workers.tools.report.tool import approval_form, comment_of_approval, load_table, source_label
-from workers.tools.report.typing_columns import typed_column
-from workers.tools.sample_tables import SAMPLES, sample_text
+from coatcheck.workers.runs.steps import decode, encode
+from coatcheck.workers.toolkit.errors import InvalidAnswer, ToolError
+from coatcheck.workers.toolkit.inputs import Answer, Elicit, check_answer, load_validator
+from coatcheck.workers.toolkit.schemas import Output
+from coatcheck.workers.toolkit.tool import Catalogue
+from coatcheck.workers.tools.companions import (
+    ROOMS,
+    check_day,
+    find_room,
+    list_samples,
+    plan,
+    when_form,
+    who_form,
+)
+from coatcheck.workers.tools.report.chart import HEIGHT, PLOT, WIDTH, draw_chart
+from coatcheck.workers.tools.report.distribution import MAX_BARS, distribution
+from coatcheck.workers.tools.report.figures import correlations, make_report
+from coatcheck.workers.tools.report.markdown import as_markdown
+from coatcheck.workers.tools.report.model import (
+    Bar,
+    Correlation,
+    DateFigures,
+    NumberFigures,
+    Outlier,
+    Report,
+    TextFigures,
+)
+from coatcheck.workers.tools.report.outline import MAX_CORRELATED, Size, make_outline
+from coatcheck.workers.tools.report.reading import MAX_COLUMNS, MAX_NAME_LENGTH, MAX_ROWS, read_csv
+from coatcheck.workers.tools.report.table import NumberColumn, Table, TextColumn
+from coatcheck.workers.tools.report.tool import approval_form, comment_of_approval, load_table, source_label
+from coatcheck.workers.tools.report.typing_columns import typed_column
+from coatcheck.workers.tools.sample_tables import SAMPLES, sample_text
 
 ORDERS = """day,region,units,paid
 2025-03-01,North,10,yes
@@ -55,7 +71,7 @@ def answer_to(form: Elicit, answer: Mapping[str, object]) -> Answer:
 
 
 class TestDefinitions:
-    catalogue = Catalogue.load(["workers.tools"])
+    catalogue = Catalogue.load(["coatcheck.workers.tools"])
 
     def test_three_tools_are_bundled_and_those_that_ask_require_forms(self) -> None:
         forms: dict[str, object] = {"elicitation": {"form": {}}}

@@ -5,8 +5,8 @@ from typing import Any
 import orjson
 import pytest
 
-from web.answers import check_askable, check_declared, checked_answers
-from web.errors import InvalidParams, MissingCapability
+from coatcheck.web.errors import InvalidParams, MissingCapability
+from coatcheck.web.tool_calls.input_responses import check_askable, check_declared, checked_answers
 
 FORM = {
     "method": "elicitation/create",

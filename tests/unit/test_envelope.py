@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from web.envelope import (
+from coatcheck.web.errors import HeaderMismatch, InvalidMessage, InvalidParams, UnsupportedVersion, WebError
+from coatcheck.web.protocol.envelope import (
     CLIENT_CAPABILITIES,
     CLIENT_INFO,
     IDEMPOTENCY_KEY,
@@ -21,7 +22,6 @@ from web.envelope import (
     readable_id,
     request_of,
 )
-from web.errors import HeaderMismatch, InvalidMessage, InvalidParams, UnsupportedVersion, WebError
 
 MODERN = SUPPORTED_VERSIONS[0]
 META = {PROTOCOL_VERSION: MODERN, CLIENT_CAPABILITIES: {}}

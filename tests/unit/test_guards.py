@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.test import EnvironBuilder
 
-from web.errors import Forbidden, NotAcceptable, UnsupportedMediaType
-from web.guards import Acceptable, Doorkeeper, acceptable, check_content_type
-from web.settings import WebSettings
+from coatcheck.web.errors import Forbidden, NotAcceptable, UnsupportedMediaType
+from coatcheck.web.protocol.origin import Acceptable, Doorkeeper, acceptable, check_content_type
+from coatcheck.web.settings.web import WebSettings
 
 PUBLIC = WebSettings(
     public_url="https://mcp.example.test",

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from web.errors import HeaderMismatch
-from web.headers import check_mirrors, check_params, decoded
-from workers.headers import HeaderParam
+from coatcheck.web.errors import HeaderMismatch
+from coatcheck.web.protocol.headers import check_mirrors, check_params, decoded
+from coatcheck.workers.toolkit.headers import HeaderParam
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 

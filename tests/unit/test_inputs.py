@@ -14,8 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from workers.errors import InvalidAnswer, InvalidRequest
-from workers.inputs import Answer, Elicit, ElicitURL, Roots, Sample, check_answer, load_validator, missing_capability
+from coatcheck.workers.toolkit.errors import InvalidAnswer, InvalidRequest
+from coatcheck.workers.toolkit.inputs import (
+    Answer,
+    Elicit,
+    ElicitURL,
+    Roots,
+    Sample,
+    check_answer,
+    load_validator,
+    missing_capability,
+)
 
 
 class Colour(Enum):

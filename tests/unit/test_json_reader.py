@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from web.errors import MalformedJson
-from web.json_reader import MAX_DEPTH, read_json
+from coatcheck.web.errors import MalformedJson
+from coatcheck.web.protocol.json_body import MAX_DEPTH, read_json
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 JSON_VALUES = st.recursive(

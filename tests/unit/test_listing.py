@@ -2,12 +2,12 @@
 
 import pytest
 
-from web.auth import ANYBODY
-from web.call import Call
-from web.envelope import Request
-from web.errors import InvalidParams
-from web.methods.tools import ListTools
-from workers.tool import Catalogue, tool, tool_of
+from coatcheck.web.errors import InvalidParams
+from coatcheck.web.methods.tools import ListTools
+from coatcheck.web.protocol.call import Call
+from coatcheck.web.protocol.caller import ANYBODY
+from coatcheck.web.protocol.envelope import Request
+from coatcheck.workers.toolkit.tool import Catalogue, tool, tool_of
 
 
 @tool

@@ -8,9 +8,9 @@ import pytest
 from jsonschema_rs import validator_for
 from pydantic import Field
 
-from web.companions.questions import in_words, questions_of
-from workers import Elicit, ElicitURL, Roots, Sample
-from workers.inputs import InputRequest, check_answer
+from coatcheck import Elicit, ElicitURL, Roots, Sample
+from coatcheck.web.task_tools.questions import in_words, questions_of
+from coatcheck.workers.toolkit.inputs import InputRequest, check_answer
 
 FORM: dict[str, Any] = {
     "type": "object",

@@ -4,10 +4,10 @@ import inspect
 
 import pytest
 
-from tasks_store import CallConflict, StoreRefused, StoreUnavailable, TaskNotFound
-from web import errors
-from web.errors import TABLE, CallFailed, InvalidParams, Refusal, WebError, refusal_of
-from workers.errors import BrokerUnavailable
+from coatcheck.tasks_store import CallConflict, StoreRefused, StoreUnavailable, TaskNotFound
+from coatcheck.web import errors
+from coatcheck.web.errors import TABLE, CallFailed, InvalidParams, Refusal, WebError, refusal_of
+from coatcheck.workers.toolkit.errors import BrokerUnavailable
 
 STATUS_OF_CODE = {-32700: 400, -32600: 400, -32602: 400, -32020: 400, -32021: 400, -32022: 400, -32601: 404}
 

@@ -19,11 +19,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from workers.content import Audio, EmbeddedResource, Image, ResourceLink, Text, ToolResult
-from workers.errors import OutputMismatch, ResultTooLarge, UnsendableValue
-from workers.jsonable import jsonable
-from workers.results import completed, tool_error
-from workers.schema import Output, output_of, signature_of
+from coatcheck.workers.toolkit.content import Audio, EmbeddedResource, Image, ResourceLink, Text, ToolResult
+from coatcheck.workers.toolkit.errors import OutputMismatch, ResultTooLarge, UnsendableValue
+from coatcheck.workers.toolkit.jsonable import jsonable
+from coatcheck.workers.toolkit.results import completed, tool_error
+from coatcheck.workers.toolkit.schemas import Output, output_of, signature_of
 
 SERVER = {"name": "coatcheck", "version": "1"}
 META = {"io.modelcontextprotocol/serverInfo": SERVER}

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from tasks_store import ANONYMOUS
-from web.errors import InvalidParams, MissingCapability
-from web.rounds import FirstAnswers, first_round
-from web.sealed import Binding, Sealer, State
-from web.threads import AuthorsThread
-from workers import Elicit, tool
-from workers.errors import InvalidArguments
-from workers.tool import Tool, tool_of
+from coatcheck import Elicit, tool
+from coatcheck.tasks_store import ANONYMOUS
+from coatcheck.web.errors import InvalidParams, MissingCapability
+from coatcheck.web.server.threads import AuthorsThread
+from coatcheck.web.tool_calls.first_inputs import FirstAnswers, first_round
+from coatcheck.web.tool_calls.request_state import Binding, Sealer, State
+from coatcheck.workers.toolkit.errors import InvalidArguments
+from coatcheck.workers.toolkit.tool import Tool, tool_of
 
 
 def no_bob(content: dict[str, Any]) -> None:

@@ -18,11 +18,23 @@ from marshmallow import fields, validate
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel
 from typing_extensions import TypedDict
 
-from workers.content import Image, Text, ToolResult
-from workers.errors import InvalidArguments, OutputMismatch, ToolDefinitionError, UnsendableValue
-from workers.expose import exposed_tool
-from workers.headers import Header, HeaderParam, header_params
-from workers.schema import NOTHING, Arguments, Output, arguments_of, output_of, signature_of
+from coatcheck.workers.toolkit.content import Image, Text, ToolResult
+from coatcheck.workers.toolkit.errors import (
+    InvalidArguments,
+    OutputMismatch,
+    ToolDefinitionError,
+    UnsendableValue,
+)
+from coatcheck.workers.toolkit.expose import exposed_tool
+from coatcheck.workers.toolkit.headers import Header, HeaderParam, header_params
+from coatcheck.workers.toolkit.schemas import (
+    NOTHING,
+    Arguments,
+    Output,
+    arguments_of,
+    output_of,
+    signature_of,
+)
 
 
 class Context:

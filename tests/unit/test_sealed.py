@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks_store import Owner
-from web.errors import InvalidParams
-from web.sealed import Binding, Sealer, State
+from coatcheck.tasks_store import Owner
+from coatcheck.web.errors import InvalidParams
+from coatcheck.web.tool_calls.request_state import Binding, Sealer, State
 
 SECRET = b"s" * 32
 CALL = Binding(Owner("t", "p"), "greet", {"a": 1, "b": [1, {"c": None}]})

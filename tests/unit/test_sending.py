@@ -2,10 +2,10 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from tasks_store import StoreSettings
-from workers.settings import WorkerSettings
-from workers.signatures import Dispatcher
-from workers.tool import Catalogue
+from coatcheck.tasks_store import StoreSettings
+from coatcheck.workers.messages.dispatcher import Dispatcher
+from coatcheck.workers.settings import WorkerSettings
+from coatcheck.workers.toolkit.tool import Catalogue
 
 
 def test_threads_of_a_process_send_by_the_same_result_backend() -> None:

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 import gevent
 
-from web.answer import Answer, Answering
-from web.events import COMMENT, event
-from web.in_flight import InFlight
-from web.progress import Rising
-from web.streaming import Client, in_one_piece, is_closed, streamed
+from coatcheck.web.protocol.response import Answer, Answering
+from coatcheck.web.protocol.sse import COMMENT, event
+from coatcheck.web.rpc.progress import Rising
+from coatcheck.web.server.in_flight import InFlight
+from coatcheck.web.streams.responses import Client, in_one_piece, is_closed, streamed
 
 FINAL = Answer(b'{"jsonrpc":"2.0","id":1,"result":{}}')
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks_store import Given, Status, Verdict
-from workers import ProtocolError, ToolError
-from workers.context import judge
-from workers.errors import MissingCapability
-from workers.outcome import Ending, ending_of
-from workers.settings import WorkerSettings
-from workers.texts import MAX_LENGTH, sendable
-from workers.tool import tool, tool_of
+from coatcheck import ProtocolError, ToolError
+from coatcheck.tasks_store import Given, Status, Verdict
+from coatcheck.workers.runs.context import judge
+from coatcheck.workers.settings import WorkerSettings
+from coatcheck.workers.toolkit.errors import MissingCapability
+from coatcheck.workers.toolkit.outcome import Ending, ending_of
+from coatcheck.workers.toolkit.texts import MAX_LENGTH, sendable
+from coatcheck.workers.toolkit.tool import tool, tool_of
 
 SETTINGS = WorkerSettings(max_result_bytes=50_000)
 

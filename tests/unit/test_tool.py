@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import mcp_types
 import pytest
 
-from workers.errors import InvalidRequest, ToolDefinitionError, ToolModuleError
-from workers.headers import Header, HeaderParam
-from workers.inputs import Elicit
-from workers.tool import Catalogue, Tool, tool, tool_of
+from coatcheck.workers.toolkit.errors import InvalidRequest, ToolDefinitionError, ToolModuleError
+from coatcheck.workers.toolkit.headers import Header, HeaderParam
+from coatcheck.workers.toolkit.inputs import Elicit
+from coatcheck.workers.toolkit.tool import Catalogue, Tool, tool, tool_of
 
 
 class Context:
@@ -219,7 +219,7 @@ def test_a_secret_cannot_be_asked_for_first() -> None:
 
 MODULES = {
     "good": '''
-        from workers.tool import tool
+        from coatcheck.workers.toolkit.tool import tool
         @tool
         def beta() -> None:
             """B."""
@@ -233,7 +233,7 @@ MODULES = {
     "package": "from shop_package_inner import gamma",
     "again": "from shop_good import beta",
     "twin": '''
-        from workers.tool import tool
+        from coatcheck.workers.toolkit.tool import tool
         @tool
         def beta() -> None:
             """Another."""
@@ -242,9 +242,9 @@ MODULES = {
     "program": "raise SystemExit(0)",
     "broken": "raise RuntimeError('no database')",
     "needy": "import a_library_that_is_not_there",
-    "bad": "from workers.tool import tool\n@tool\ndef f() -> None: ...",
+    "bad": "from coatcheck.workers.toolkit.tool import tool\n@tool\ndef f() -> None: ...",
     "package_inner": '''
-        from workers.tool import tool
+        from coatcheck.workers.toolkit.tool import tool
         @tool
         def gamma() -> None:
             """C."""

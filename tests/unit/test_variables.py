@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tasks_store import unknown_variables
-from tasks_store.variables import KNOWN
+from coatcheck.tasks_store import unknown_variables
+from coatcheck.tasks_store.variables import KNOWN
 from tests.support.settings_table import ROOT, rows
 
 

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import web.auth.settings
-import web.limits.settings
-import web.settings
-from web.auth import AuthSettings
-from web.errors import InvalidSettings
-from web.limits import LimitSettings
-from web.settings import WebSettings, read_settings
+from coatcheck.web.errors import InvalidSettings
+from coatcheck.web.settings import auth, limits, web
+from coatcheck.web.settings.auth import AuthSettings
+from coatcheck.web.settings.limits import LimitSettings
+from coatcheck.web.settings.web import WebSettings, read_settings
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +22,7 @@ def empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def variables() -> list[str]:
     """The variables that the docstrings of the settings name."""
-    modules = (web.settings, web.auth.settings, web.limits.settings)
+    modules = (web, auth, limits)
     texts = [Path(str(module.__file__)).read_text() for module in modules]
     return [name for text in texts for name in re.findall(r'^    """`([A-Z_]+)`', text, re.MULTILINE)]
 

@@ -6,10 +6,10 @@ from typing import Any
 import mcp_types
 import pytest
 
-from tasks_store import Status, Task, TaskError
-from web import wire
-from web.envelope import RequestId
-from web.errors import Refusal
+from coatcheck.tasks_store import Status, Task, TaskError
+from coatcheck.web.errors import Refusal
+from coatcheck.web.protocol import serialization as wire
+from coatcheck.web.protocol.envelope import RequestId
 
 SERVER = {"name": "coatcheck", "version": "1"}
 TASK_ID = "3" + "ab" * 16

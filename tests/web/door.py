@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workers.version import VERSION as SERVER_VERSION
+from coatcheck.workers.version import VERSION as SERVER_VERSION
 
 VERSION = "2026-07-28"
 TASKS = "io.modelcontextprotocol/tasks"

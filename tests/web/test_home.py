@@ -37,7 +37,14 @@ def test_a_page_says_what_this_is_and_leads_to_what_there_is(door: Door) -> None
 
 def test_no_other_file_can_be_had(door: Door) -> None:
     """K5.13."""
-    for path in ("/docs/", "/docs/../web/home.py", "/docs/..%2fpyproject.toml", "/web/home.py", "/.data/lock", "/docs"):
+    for path in (
+        "/docs/",
+        "/docs/../web/operations/home.py",
+        "/docs/..%2fpyproject.toml",
+        "/web/operations/home.py",
+        "/.data/lock",
+        "/docs",
+    ):
         assert door.send(b"", BROWSER, verb="GET", path=path).status == 404
 
 

@@ -11,19 +11,19 @@ from tests.support.platform import ROOT, Platform
 from tests.support.ports import free_port
 
 COMMANDS = {
-    "web": ["gunicorn", "--config", "web/gunicorn.conf.py", "web.wsgi:app"],
-    "worker": ["celery", "-A", "workers", "worker"],
-    "flower": ["celery", "-A", "workers", "flower"],
+    "web": ["gunicorn", "--config", "web/gunicorn.conf.py", "coatcheck.web.wsgi:app"],
+    "worker": ["celery", "-A", "coatcheck.workers", "worker"],
+    "flower": ["celery", "-A", "coatcheck.workers", "flower"],
 }
 
 MODULES = {
     "undescribed": (
-        "from workers import tool\n\n@tool\ndef undescribed(x: int) -> int:\n    return x\n",
+        "from coatcheck import tool\n\n@tool\ndef undescribed(x: int) -> int:\n    return x\n",
         "tool 'undescribed': has no description; a docstring tells the model what the tool is for",
     ),
     "secretive": (
         """
-from workers import Elicit, tool
+from coatcheck import Elicit, tool
 
 @tool(ask_first={"who": Elicit("Your password?", {"word": str})})
 def secretive() -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from tasks_store import ANONYMOUS, NewTask, Owner, Patience, StoreSettings, TaskStore
+from coatcheck.tasks_store import ANONYMOUS, NewTask, Owner, Patience, StoreSettings, TaskStore
 from tests.support.client import Client
 from tests.support.platform import Platform
 from tests.support.ports import free_port

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from marshmallow import Schema, fields
 from pydantic import BaseModel, Field
 
-from workers import (
+from coatcheck import (
     Audio,
     Context,
     Elicit,

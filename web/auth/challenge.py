@@ -6,7 +6,7 @@ Source: RFC 6750, section 3; basic/authorization, "Authorization Server Location
 from collections.abc import Iterable
 from typing import NoReturn
 
-from web.errors import InsufficientScope, Unauthenticated
+from coatcheck.web.errors import InsufficientScope, Unauthenticated
 
 
 class Challenger:

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import orjson
 
-from web.legacy.revisions import Revision
-from web.legacy.wire import related_to
-from workers.inputs import ELICITATION, ROOTS, SAMPLING
+from coatcheck.web.legacy.revisions import Revision
+from coatcheck.web.legacy.serialization import related_to
+from coatcheck.workers.toolkit.inputs import ELICITATION, ROOTS, SAMPLING
 
 LEADER: Final = "input"
 """Leads the ids of our requests."""

@@ -5,11 +5,11 @@ from typing import Final
 from marshmallow import fields
 from marshmallow.validate import OneOf
 
-from web.call import Params
-from web.legacy.asked import Asked
-from web.legacy.revisions import NEWEST, REVISIONS
-from web.legacy.wire import initialized
-from web.settings import Settings
+from coatcheck.web.legacy.request import Asked
+from coatcheck.web.legacy.revisions import NEWEST, REVISIONS
+from coatcheck.web.legacy.serialization import initialized
+from coatcheck.web.protocol.call import Params
+from coatcheck.web.settings.web import Settings
 
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 

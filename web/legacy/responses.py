@@ -1,57 +1,81 @@
-"""What older clients answer: a POST that holds the response to a request of ours."""
+"""The JSON-RPC responses of the older era."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
+from dataclasses import replace
+from typing import Final
 
-from tasks_store import TaskNotFound
-from web.answers import checked_answers
-from web.auth.scopes import Scopes
-from web.call import Call
-from web.connections import Connections
-from web.errors import InvalidMessage, InvalidParams
-from web.jobs import Jobs
-from web.legacy.inputs import input_of
+import orjson
+
+from coatcheck.web.errors import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    MISSING_CAPABILITY,
+    UNSUPPORTED_VERSION,
+    CallFailed,
+    InvalidMessage,
+    MethodNotFound,
+    Refusal,
+)
+from coatcheck.web.protocol.envelope import RequestId
+from coatcheck.web.protocol.response import Answer
+from coatcheck.web.protocol.serialization import error_message, result_message
+from coatcheck.web.rpc.error_responses import Refusals
+
+Result = Mapping[str, object]
+
+Wait = Generator[bytes | None, None, Result]
+"""The wait for a result: messages meanwhile, None for a pause, and at last the result."""
+
+OLDER_CODES: Final[Mapping[int, int]] = {
+    HEADER_MISMATCH: INVALID_REQUEST,
+    MISSING_CAPABILITY: INVALID_PARAMS,
+    UNSUPPORTED_VERSION: INVALID_REQUEST,
+}
+"""What stands for a code that these revisions do not know."""
 
 
-def is_response(body: object) -> bool:
-    """The message answers one of ours."""
-    return isinstance(body, Mapping) and "method" not in body and ("result" in body or "error" in body)
+class Replies:
+    """Results and errors, as older clients read them."""
 
+    def __init__(self, methods: Collection[str], count_limit: Callable[[str], None]) -> None:
+        """See `Refusals`."""
+        self._refusals = Refusals(methods, count_limit)
 
-class Responses:
-    """Takes responses on any web process: what a response answers stands in its id."""
+    def result(self, request_id: RequestId, result: Result) -> Answer:
+        """The response that a request hoped for."""
+        return Answer(result_message(request_id, orjson.dumps(result), {}))
 
-    def __init__(self, connections: Callable[[], Connections], jobs: Jobs, scopes: Scopes) -> None:
-        self._connections = connections
-        self._jobs = jobs
-        self._scopes = scopes
+    def refused(self, fault: Exception, method: str = "?", request_id: RequestId | None = None) -> Answer:
+        """The error that answers this exception.
 
-    def take(self, body: Mapping[str, object], call: Call) -> None:
-        """The input is answered, as `tasks/update` would have done it.
-
-        An error says that the client cannot show what it was asked; the call that waits for it hears of that, and the
-        input stays open. Nothing changes for what does not fit, and for an input that is unknown, answered or another
-        owner's: a response gets no answer that could say so.
-
-        Raises:
-            InvalidMessage: it is no response.
+        Older clients read no body but that of a success; a message that cannot be understood is refused by its status,
+        and so is whatever is said before there is one.
 
         Source: 2025-11-25, basic/transports, "Sending Messages to the Server".
         """
-        if body.get("jsonrpc") != "2.0":
-            raise InvalidMessage('jsonrpc is "2.0"')
-        found = input_of(body.get("id"))
-        if found is None:
-            return
-        task_id, input_key = found
-        try:
-            task = self._connections().store.get(call.owner, task_id)
-            self._scopes.check_task(call, task.tool)
-            if "result" not in body:
-                if input_key in task.input_requests:
-                    self._connections().store.note_unshown(task_id, input_key)
-                return
-            answers = checked_answers(task.input_requests, {input_key: body["result"]})
-            if answers:
-                self._jobs.answer(call.owner, task_id, answers)
-        except (TaskNotFound, InvalidParams):
-            return
+        refusal = self._refusals.of(fault, method)
+        told = _told(refusal)
+        is_of_message = isinstance(fault, InvalidMessage | MethodNotFound)
+        status = 200 if refusal.status in (400, 404) and not is_of_message else refusal.status
+        return Answer(error_message(request_id, told), status, told.headers)
+
+
+def unsupported(why: str) -> CallFailed:
+    """A tool is called as a task that it cannot be, or not as the task that it has to be.
+
+    Source: 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation".
+    """
+    return CallFailed(-32601, why)
+
+
+def _told(refusal: Refusal) -> Refusal:
+    if refusal.code not in OLDER_CODES:
+        return refusal
+    message = refusal.message
+    if refusal.code == MISSING_CAPABILITY:
+        # These clients declare nothing with a request, so to ask that of them leads nowhere.
+        data = refusal.data if isinstance(refusal.data, Mapping) else {}
+        kinds = ", ".join(data.get("requiredCapabilities") or ("elicitation",))
+        message = f"The tool asks what this host cannot show ({kinds}); call it from a host that shows such questions"
+    return replace(refusal, code=OLDER_CODES[refusal.code], message=message, data=None)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from web.envelope import PROTOCOL_VERSION, SUPPORTED_VERSIONS, HeaderLookup
-from web.headers import METHOD, VERSION, trimmed
-from web.legacy.revisions import NEWEST, REVISIONS, UNSAID, Revision
+from coatcheck.web.legacy.revisions import NEWEST, REVISIONS, UNSAID, Revision
+from coatcheck.web.protocol.envelope import PROTOCOL_VERSION, SUPPORTED_VERSIONS, HeaderLookup
+from coatcheck.web.protocol.headers import METHOD, VERSION, trimmed
 
 INITIALIZE: Final = "initialize"
 

@@ -6,21 +6,21 @@ from typing import Final
 
 from marshmallow import fields
 
-from tasks_store import InvalidCursor, Status, Task, TaskNotFound, Wanted
-from web.auth.scopes import Scopes
-from web.call import Params
-from web.calls import Calls
-from web.connections import Connections
-from web.errors import InvalidParams, NotAcceptable, TooManyStreams
-from web.jobs import Jobs
-from web.legacy.asked import Asked
-from web.legacy.inputs import can_be_asked, request_message
-from web.legacy.replies import Result, Wait
-from web.legacy.wire import call_result, status_notification, task_shown, tasks_listed
-from web.limits import Limits
-from web.settings import Settings
-from web.waiting import TICK_S, until
-from workers.tool import Catalogue
+from coatcheck.tasks_store import InvalidCursor, Status, Task, TaskNotFound, Wanted
+from coatcheck.web.access.limits import Limits
+from coatcheck.web.access.scopes import Scopes
+from coatcheck.web.errors import InvalidParams, NotAcceptable, TooManyStreams
+from coatcheck.web.legacy.inputs import can_be_asked, request_message
+from coatcheck.web.legacy.request import Asked
+from coatcheck.web.legacy.responses import Result, Wait
+from coatcheck.web.legacy.serialization import call_result, status_notification, task_shown, tasks_listed
+from coatcheck.web.protocol.call import Params
+from coatcheck.web.settings.web import Settings
+from coatcheck.web.streams.connections import Connections
+from coatcheck.web.streams.waiting import TICK_S, until
+from coatcheck.web.tool_calls.calls import Calls
+from coatcheck.web.tool_calls.jobs import Jobs
+from coatcheck.workers.toolkit.tool import Catalogue
 
 SPARE_S: Final = 5.0
 """How much longer than its grace a cancel is waited for."""

@@ -8,26 +8,26 @@ from typing import Final
 import orjson
 from marshmallow import ValidationError, fields
 
-from tasks_store import NewTask, Task, Watch
-from web.answers import check_declared
-from web.call import Params
-from web.calls import Calls
-from web.errors import InvalidParams
-from web.jobs import Jobs
-from web.legacy.asked import Asked
-from web.legacy.inputs import can_be_asked, request_message
-from web.legacy.replies import Result, Wait, unsupported
-from web.legacy.revisions import Revision
-from web.legacy.wire import call_result, task_created, tool_listed, tools_listed
-from web.methods.tools import ANSWERABLE, NO_SUCH_TOOL, ListTools
-from web.progress import Rising
-from web.served import Following
-from web.settings import Settings
-from web.waiting import Progress, until
-from web.wire import Result as TodaysResult
-from web.wire import compact
-from web.wording import counted
-from workers.tool import Catalogue, Mode
+from coatcheck.tasks_store import NewTask, Task, Watch
+from coatcheck.web.errors import InvalidParams
+from coatcheck.web.legacy.inputs import can_be_asked, request_message
+from coatcheck.web.legacy.request import Asked
+from coatcheck.web.legacy.responses import Result, Wait, unsupported
+from coatcheck.web.legacy.revisions import Revision
+from coatcheck.web.legacy.serialization import call_result, task_created, tool_listed, tools_listed
+from coatcheck.web.methods.tools import ANSWERABLE, NO_SUCH_TOOL, ListTools
+from coatcheck.web.protocol.call import Params
+from coatcheck.web.protocol.serialization import Result as TodaysResult
+from coatcheck.web.protocol.serialization import compact
+from coatcheck.web.protocol.wording import counted
+from coatcheck.web.rpc.progress import Rising
+from coatcheck.web.settings.web import Settings
+from coatcheck.web.streams.waiting import Progress, until
+from coatcheck.web.tool_calls.calls import Calls
+from coatcheck.web.tool_calls.input_responses import check_declared
+from coatcheck.web.tool_calls.jobs import Jobs
+from coatcheck.web.tool_calls.served_tools import Following
+from coatcheck.workers.toolkit.tool import Catalogue, Mode
 
 LEAST_MS: Final = 1_000
 """A task lives so long at least: a shorter life ends before its client has looked once."""

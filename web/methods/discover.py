@@ -1,7 +1,7 @@
 """`server/discover`."""
 
-from web.call import Call
-from web.wire import discovered
+from coatcheck.web.protocol.call import Call
+from coatcheck.web.protocol.serialization import discovered
 
 LIST_TTL_MS = 60_000
 """How long a client may keep what it learned about this server: a deployment changes it."""

@@ -5,17 +5,17 @@ from typing import Final
 
 from marshmallow import fields
 
-from tasks_store import Task, TaskNotFound
-from web.auth.scopes import Scopes
-from web.call import Call, Params
-from web.connections import Connections
-from web.errors import InvalidParams, NotAcceptable
-from web.guards import acceptable
-from web.limits import Limits
-from web.methods.tasks import check_knows_tasks
-from web.streams import Follower
-from web.waiting import TICK_S, Stream
-from web.wire import Result, acknowledged, subscription_ended, task_notification
+from coatcheck.tasks_store import Task, TaskNotFound
+from coatcheck.web.access.limits import Limits
+from coatcheck.web.access.scopes import Scopes
+from coatcheck.web.errors import InvalidParams, NotAcceptable
+from coatcheck.web.methods.tasks import check_knows_tasks
+from coatcheck.web.protocol.call import Call, Params
+from coatcheck.web.protocol.origin import acceptable
+from coatcheck.web.protocol.serialization import Result, acknowledged, subscription_ended, task_notification
+from coatcheck.web.streams.connections import Connections
+from coatcheck.web.streams.followers import Follower
+from coatcheck.web.streams.waiting import TICK_S, Stream
 
 MOST_TASKS: Final = 100
 """On one stream; each costs as much as a request."""

@@ -5,16 +5,16 @@ from typing import Final
 
 from marshmallow import fields
 
-from tasks_store import Task
-from web.answers import checked_answers
-from web.auth.scopes import Scopes
-from web.call import Call, Params
-from web.connections import Connections
-from web.envelope import TASKS_EXTENSION
-from web.errors import MissingCapability
-from web.jobs import Jobs
-from web.limits import Limits
-from web.wire import COMPLETE, task_as_it_stands
+from coatcheck.tasks_store import Task
+from coatcheck.web.access.limits import Limits
+from coatcheck.web.access.scopes import Scopes
+from coatcheck.web.errors import MissingCapability
+from coatcheck.web.protocol.call import Call, Params
+from coatcheck.web.protocol.envelope import TASKS_EXTENSION
+from coatcheck.web.protocol.serialization import COMPLETE, task_as_it_stands
+from coatcheck.web.streams.connections import Connections
+from coatcheck.web.tool_calls.input_responses import checked_answers
+from coatcheck.web.tool_calls.jobs import Jobs
 
 REQUIRED: Final[Mapping[str, object]] = {"extensions": {TASKS_EXTENSION: {}}}
 """What a client must declare to do anything with tasks."""

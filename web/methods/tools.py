@@ -8,27 +8,27 @@ from typing import Any, Final
 import orjson
 from marshmallow import fields
 
-from tasks_store import NewTask, Owner, Task, TaskNotFound, Watch
-from web.answers import check_askable, check_declared, checked_answers
-from web.auth import Caller
-from web.call import Call, Params
-from web.calls import Calls
-from web.connections import Connections
-from web.errors import InvalidParams, MissingCapability
-from web.headers import check_params
-from web.jobs import Jobs
-from web.methods.discover import LIST_TTL_MS
-from web.methods.tasks import check_knows_tasks
-from web.rounds import FirstAnswers, first_round
-from web.sealed import Binding, Sealer, State
-from web.served import Following
-from web.settings import Settings
-from web.threads import compute
-from web.waiting import Progress, until_at_rest
-from web.wire import Result, compact, input_required, task_created, tools_listed
-from web.wording import counted
-from workers.errors import InvalidArguments
-from workers.tool import Catalogue, Tool
+from coatcheck.tasks_store import NewTask, Owner, Task, TaskNotFound, Watch
+from coatcheck.web.errors import InvalidParams, MissingCapability
+from coatcheck.web.methods.discover import LIST_TTL_MS
+from coatcheck.web.methods.tasks import check_knows_tasks
+from coatcheck.web.protocol.call import Call, Params
+from coatcheck.web.protocol.caller import Caller
+from coatcheck.web.protocol.headers import check_params
+from coatcheck.web.protocol.serialization import Result, compact, input_required, task_created, tools_listed
+from coatcheck.web.protocol.wording import counted
+from coatcheck.web.server.threads import compute
+from coatcheck.web.settings.web import Settings
+from coatcheck.web.streams.connections import Connections
+from coatcheck.web.streams.waiting import Progress, until_at_rest
+from coatcheck.web.tool_calls.calls import Calls
+from coatcheck.web.tool_calls.first_inputs import FirstAnswers, first_round
+from coatcheck.web.tool_calls.input_responses import check_askable, check_declared, checked_answers
+from coatcheck.web.tool_calls.jobs import Jobs
+from coatcheck.web.tool_calls.request_state import Binding, Sealer, State
+from coatcheck.web.tool_calls.served_tools import Following
+from coatcheck.workers.toolkit.errors import InvalidArguments
+from coatcheck.workers.toolkit.tool import Catalogue, Tool
 
 
 class ListParams(Params):

@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workers.context import Context
-from workers.errors import ToolError
-from workers.inputs import Answer, Elicit
-from workers.tool import tool
-from workers.tools.report.reading import read_csv
-from workers.tools.report.table import Kind
-from workers.tools.sample_tables import SAMPLES, sample_text
+from coatcheck.workers.runs.context import Context
+from coatcheck.workers.toolkit.errors import ToolError
+from coatcheck.workers.toolkit.inputs import Answer, Elicit
+from coatcheck.workers.toolkit.tool import tool
+from coatcheck.workers.tools.report.reading import read_csv
+from coatcheck.workers.tools.report.table import Kind
+from coatcheck.workers.tools.sample_tables import SAMPLES, sample_text
 
 Equipment = Literal["screen", "whiteboard", "video"]
 Time = Literal["09:00", "11:00", "14:00", "16:00"]

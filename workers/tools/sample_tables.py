@@ -12,4 +12,4 @@ SAMPLES = {
 
 def sample_text(name: str) -> str:
     """The CSV text of a sample; `name` is one of SAMPLES, whoever calls has checked."""
-    return files("workers.tools").joinpath("samples", f"{name}.csv").read_text("utf-8")
+    return files("coatcheck.workers.tools").joinpath("samples", f"{name}.csv").read_text("utf-8")

@@ -1,5 +1,5 @@
 """A CSV table summarised, once a person has approved the outline."""
 
-from workers.tools.report.tool import generate_report
+from coatcheck.workers.tools.report.tool import generate_report
 
 __all__ = ["generate_report"]

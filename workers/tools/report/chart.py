@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from PIL import Image, ImageDraw, ImageFont
 
-from workers.tools.report.model import Bar
-from workers.tools.report.wording import number_text, shortened
+from coatcheck.workers.tools.report.model import Bar
+from coatcheck.workers.tools.report.wording import number_text, shortened
 
 WIDTH, HEIGHT = 640, 400
 """Pixels of the chart."""

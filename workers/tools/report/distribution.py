@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
-from workers.tools.report.model import Bar
-from workers.tools.report.table import BooleanColumn, Column, DateColumn, NumberColumn
-from workers.tools.report.wording import exact_text, number_text, shortened
+from coatcheck.workers.tools.report.model import Bar
+from coatcheck.workers.tools.report.table import BooleanColumn, Column, DateColumn, NumberColumn
+from coatcheck.workers.tools.report.wording import exact_text, number_text, shortened
 
 MAX_BARS = 12
 """More cannot be told apart in the chart."""

@@ -4,8 +4,8 @@ import statistics
 from collections.abc import Collection
 from itertools import combinations
 
-from workers.tools.report.distribution import distribution, most_common
-from workers.tools.report.model import (
+from coatcheck.workers.tools.report.distribution import distribution, most_common
+from coatcheck.workers.tools.report.model import (
     BooleanFigures,
     ColumnFigures,
     Correlation,
@@ -16,9 +16,9 @@ from workers.tools.report.model import (
     Report,
     TextFigures,
 )
-from workers.tools.report.outline import Outline, Size
-from workers.tools.report.table import BooleanColumn, Column, DateColumn, NumberColumn, Table
-from workers.tools.report.wording import date_text
+from coatcheck.workers.tools.report.outline import Outline, Size
+from coatcheck.workers.tools.report.table import BooleanColumn, Column, DateColumn, NumberColumn, Table
+from coatcheck.workers.tools.report.wording import date_text
 
 MOST_COMMON = 3
 """Texts that a summary names."""

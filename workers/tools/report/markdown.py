@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from workers.tools.report.model import (
+from coatcheck.workers.tools.report.model import (
     Bar,
     BooleanFigures,
     ColumnFigures,
@@ -13,8 +13,8 @@ from workers.tools.report.model import (
     Report,
     TextFigures,
 )
-from workers.tools.report.outline import Outline, Topic
-from workers.tools.report.wording import counted, number_text
+from coatcheck.workers.tools.report.outline import Outline, Topic
+from coatcheck.workers.tools.report.wording import counted, number_text
 
 # An underscore inside a word is no markup, and names of columns are full of them.
 _MARKUP = re.compile(r"([\\`*\[\]<>|]|(?<!\w)_|_(?!\w))")

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workers.tools.report.outline import Size
-from workers.tools.report.table import Number
+from coatcheck.workers.tools.report.outline import Size
+from coatcheck.workers.tools.report.table import Number
 
 
 @dataclass(frozen=True, slots=True)

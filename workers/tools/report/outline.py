@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from workers.tools.report.table import Kind, Table
+from coatcheck.workers.tools.report.table import Kind, Table
 
 Size = Literal["small", "medium", "large"]
 Topic = Literal["number", "date", "boolean", "text", "distributions", "correlations", "outliers"]

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from workers.errors import ToolError
-from workers.tools.report.table import Table, TextColumn
-from workers.tools.report.typing_columns import typed_column
+from coatcheck.workers.toolkit.errors import ToolError
+from coatcheck.workers.tools.report.table import Table, TextColumn
+from coatcheck.workers.tools.report.typing_columns import typed_column
 
 DELIMITERS = ("\t", ";", ",", "|")
 """The first one wins where several fit equally well: a comma also stands in prose and in numbers."""

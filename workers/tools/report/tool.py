@@ -5,21 +5,21 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workers.content import Image, Text, ToolResult
-from workers.context import Context
-from workers.errors import ToolError
-from workers.inputs import Answer, Elicit
-from workers.tool import tool
-from workers.tools.report.chart import draw_chart
-from workers.tools.report.distribution import distribution
-from workers.tools.report.figures import make_report
-from workers.tools.report.markdown import as_markdown
-from workers.tools.report.model import Report
-from workers.tools.report.outline import Outline, Size, make_outline
-from workers.tools.report.reading import read_csv
-from workers.tools.report.table import Table
-from workers.tools.report.wording import counted
-from workers.tools.sample_tables import SAMPLES, sample_text
+from coatcheck.workers.runs.context import Context
+from coatcheck.workers.toolkit.content import Image, Text, ToolResult
+from coatcheck.workers.toolkit.errors import ToolError
+from coatcheck.workers.toolkit.inputs import Answer, Elicit
+from coatcheck.workers.toolkit.tool import tool
+from coatcheck.workers.tools.report.chart import draw_chart
+from coatcheck.workers.tools.report.distribution import distribution
+from coatcheck.workers.tools.report.figures import make_report
+from coatcheck.workers.tools.report.markdown import as_markdown
+from coatcheck.workers.tools.report.model import Report
+from coatcheck.workers.tools.report.outline import Outline, Size, make_outline
+from coatcheck.workers.tools.report.reading import read_csv
+from coatcheck.workers.tools.report.table import Table
+from coatcheck.workers.tools.report.wording import counted
+from coatcheck.workers.tools.sample_tables import SAMPLES, sample_text
 
 STAGES = 4
 """Table read, outline approved, figures made, chart drawn."""

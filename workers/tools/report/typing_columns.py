@@ -6,7 +6,14 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
-from workers.tools.report.table import BooleanColumn, Column, DateColumn, Number, NumberColumn, TextColumn
+from coatcheck.workers.tools.report.table import (
+    BooleanColumn,
+    Column,
+    DateColumn,
+    Number,
+    NumberColumn,
+    TextColumn,
+)
 
 Value = TypeVar("Value")
 

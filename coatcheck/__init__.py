@@ -1,0 +1,53 @@
+"""An MCP server that runs Celery tasks as durable tools. Here is what the author of a tool imports."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from coatcheck.workers.runs.context import Context
+    from coatcheck.workers.toolkit.content import Audio, EmbeddedResource, Image, ResourceLink, Text, ToolResult
+    from coatcheck.workers.toolkit.errors import Cancelled, MissingCapability, ProtocolError, ToolError
+    from coatcheck.workers.toolkit.expose import expose
+    from coatcheck.workers.toolkit.headers import Header
+    from coatcheck.workers.toolkit.inputs import Answer, Elicit, ElicitURL, Roots, Sample
+    from coatcheck.workers.toolkit.tool import tool
+
+__all__ = [
+    "Answer",
+    "Audio",
+    "Cancelled",
+    "Context",
+    "Elicit",
+    "ElicitURL",
+    "EmbeddedResource",
+    "Header",
+    "Image",
+    "MissingCapability",
+    "ProtocolError",
+    "ResourceLink",
+    "Roots",
+    "Sample",
+    "Text",
+    "ToolError",
+    "ToolResult",
+    "expose",
+    "tool",
+]
+
+_MODULES = {
+    "coatcheck.workers.runs.context": ("Context",),
+    "coatcheck.workers.toolkit.content": ("Audio", "EmbeddedResource", "Image", "ResourceLink", "Text", "ToolResult"),
+    "coatcheck.workers.toolkit.errors": ("Cancelled", "MissingCapability", "ProtocolError", "ToolError"),
+    "coatcheck.workers.toolkit.expose": ("expose",),
+    "coatcheck.workers.toolkit.headers": ("Header",),
+    "coatcheck.workers.toolkit.inputs": ("Answer", "Elicit", "ElicitURL", "Roots", "Sample"),
+    "coatcheck.workers.toolkit.tool": ("tool",),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the name from its module when it is first used: the client shares this package and needs none of it."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'coatcheck' has no attribute {name!r}")
+    return getattr(import_module(_MODULE_OF[name]), name)

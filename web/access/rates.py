@@ -1,0 +1,95 @@
+"""Rates that hold over all web processes, and cost those nothing who stay well below them."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from coatcheck.tasks_store import Quota, StoreUnavailable
+from coatcheck.web.errors import LimitReached
+
+MOST: Final = 20_000
+"""How many callers one process remembers. Forgetting one gives it a full share again."""
+
+AWAY_S: Final = 1.0
+"""How long everybody is let through after the store did not answer: who needs it hears that from itself."""
+
+
+@dataclass(slots=True)
+class _Share:
+    """What one process gives one caller by itself: so many at once, refilled steadily."""
+
+    left: float
+    at: float
+    closed_until: float = 0.0
+
+
+class Rate:
+    """So many a second, so many at once, for each name.
+
+    Half of both is spread over the processes: each gives its share without asking. What goes beyond comes out of
+    the other half, a bucket in the store that all share. So an ordinary caller costs no round trip, all processes
+    together never give more than the rate, and who is over it is refused from memory until there is something to give.
+
+    Without processes to give shares, all of it is in the bucket: each taking costs a round trip, and as many are given
+    at once by one process as by all.
+    """
+
+    def __init__(
+        self, kind: str, per_s: float, at_once: float, processes: int, quota: Callable[[], Quota], words: str
+    ) -> None:
+        """`processes` is how many give a share by themselves."""
+        self._kind = kind
+        part = 0.5 / processes if processes else 0.0
+        self._share_per_s = per_s * part
+        self._burst = max(1.0, at_once * part) if processes else 0.0
+        self._shared_per_s = per_s / 2 if processes else per_s
+        self._shared_burst = max(1, round(at_once / 2 if processes else at_once))
+        self._quota = quota
+        self._words = words
+        self._lock = threading.Lock()
+        self._shares: OrderedDict[str, _Share] = OrderedDict()
+        self._away_until = 0.0
+
+    def take(self, name: str, count: int = 1) -> None:
+        """Take so many.
+
+        Raises:
+            LimitReached: not now.
+        """
+        if not self._shared_per_s:
+            return
+        now = time.monotonic()
+        with self._lock:
+            share = self._share_of(name, now)
+            if share.left >= count:
+                share.left -= count
+                return
+        if share.closed_until <= now and now >= self._away_until:
+            self._ask(name, share, now, count)
+        if share.closed_until > now:
+            raise LimitReached(self._kind, self._words, share.closed_until - now)
+
+    def _share_of(self, name: str, now: float) -> _Share:
+        share = self._shares.get(name)
+        if share is None:
+            share = self._shares[name] = _Share(self._burst, now)
+            if len(self._shares) > MOST:
+                self._shares.popitem(last=False)
+        else:
+            share.left = min(self._burst, share.left + (now - share.at) * self._share_per_s)
+            share.at = now
+            self._shares.move_to_end(name)
+        return share
+
+    def _ask(self, name: str, share: _Share, now: float, count: int) -> None:
+        try:
+            wait_ms = self._quota().take(f"{self._kind}:{name}", self._shared_per_s, self._shared_burst, count=count)
+        except StoreUnavailable:
+            self._away_until = now + AWAY_S
+            return
+        if wait_ms and count > 1:
+            raise LimitReached(self._kind, self._words, wait_ms / 1000)  # one may be there all the same
+        share.closed_until = now + wait_ms / 1000

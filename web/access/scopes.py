@@ -1,0 +1,71 @@
+"""What callers must have been granted: for a method, for a tool, and for what became of a call of that tool."""
+
+from collections.abc import Mapping
+
+from coatcheck.web.auth.challenge import Challenger
+from coatcheck.web.protocol.call import Call
+from coatcheck.web.protocol.caller import Caller
+from coatcheck.workers.toolkit.tool import Catalogue, Tool
+
+NOTHING: frozenset[str] = frozenset()
+
+
+class Scopes:
+    """Knows what everything needs, and refuses callers who were not granted it.
+
+    Source: basic/authorization, "Scope Challenge Handling".
+    """
+
+    def __init__(self, catalogue: Catalogue, of_methods: Mapping[str, frozenset[str]], challenger: Challenger) -> None:
+        self._catalogue = catalogue
+        self._of_methods = of_methods
+        self._challenger = challenger
+
+    def check(self, call: Call) -> None:
+        """The caller was granted what the method needs, and the tool that it names.
+
+        Raises:
+            InsufficientScope: naming all that this request takes.
+        """
+        name = call.request.params.get("name")
+        is_call = call.request.method == "tools/call" and isinstance(name, str)
+        self._check(call, self._of_tool(str(name)) if is_call else NOTHING)
+
+    def check_task(self, call: Call, tool: str) -> None:
+        """As `check`, for a task of this tool: who may not call it may not see what it gave either.
+
+        Raises:
+            InsufficientScope: as above.
+        """
+        self._check(call, self._of_tool(tool))
+
+    def check_as(self, call: Call, method: str, scopes: frozenset[str] = NOTHING) -> None:
+        """The caller of a tool that does what this method does was granted what the method needs, and these scopes.
+
+        Raises:
+            InsufficientScope: as above.
+        """
+        self._check(call, self._of_methods.get(method, NOTHING) | scopes)
+
+    def may_use(self, caller: Caller, tool: Tool) -> bool:
+        """The caller was granted what the tool needs."""
+        return not caller.lacks(frozenset(tool.scopes))
+
+    def may_use_all(self, caller: Caller) -> bool:
+        """The caller was granted what any tool needs."""
+        return all(self.may_use(caller, tool) for tool in self._catalogue)
+
+    def _check(self, call: Call, of_tool: frozenset[str]) -> None:
+        needed = self._of_methods.get(call.request.method, NOTHING) | of_tool
+        if call.caller.lacks(needed):
+            self._challenger.insufficient(needed)
+
+    def _of_tool(self, name: str) -> frozenset[str]:
+        tool = self._catalogue.get(name)
+        return frozenset(tool.scopes) if tool else NOTHING
+
+
+def all_scopes(catalogue: Catalogue, of_methods: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    """Everything that any method or tool needs, sorted."""
+    of_tools = (tool.scopes for tool in catalogue)
+    return tuple(sorted({scope for scopes in (*of_tools, *of_methods.values()) for scope in scopes}))

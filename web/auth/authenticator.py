@@ -1,0 +1,43 @@
+"""Tells from its `Authorization` header whom a request acts for. Pure but for what the chosen mode has to look up."""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from coatcheck.web.auth.challenge import Challenger
+from coatcheck.web.auth.jwt import TokenVerifier
+from coatcheck.web.auth.static_tokens import TokenBook
+from coatcheck.web.protocol.caller import ANYBODY, Caller
+from coatcheck.web.settings.auth import AuthSettings
+
+Authenticate = Callable[[str | None], Caller]
+"""From the value of `Authorization` to the caller. Raises Unauthenticated, IssuerUnavailable."""
+
+_CREDENTIALS: Final = re.compile(r"bearer(?: +([A-Za-z0-9\-._~+/]+=*))? *", re.IGNORECASE | re.ASCII)
+"""Source: RFC 6750, section 2.1."""
+
+
+def authenticator(settings: AuthSettings, resource: str, challenger: Challenger) -> Authenticate:
+    """What knows callers in the mode of these settings. Raises InvalidSettings."""
+    match settings.mode:
+        case "tokens":
+            return by_bearer(TokenBook(settings, challenger).caller_of, challenger)
+        case "oauth":
+            return by_bearer(TokenVerifier(settings, resource, challenger).caller_of, challenger)
+        case _:
+            return lambda _authorization: ANYBODY
+
+
+def by_bearer(caller_of: Callable[[str], Caller], challenger: Challenger) -> Authenticate:
+    """Takes a token from the header alone: an address or a cookie would end up in logs and other people's pages."""
+
+    def authenticate(authorization: str | None) -> Caller:
+        scheme = (authorization or "").strip().partition(" ")[0].lower()
+        if scheme != "bearer":
+            challenger.missing()
+        credentials = _CREDENTIALS.fullmatch((authorization or "").strip())
+        if credentials is None or not credentials[1]:
+            challenger.invalid("it is malformed")
+        return caller_of(credentials[1])
+
+    return authenticate

@@ -1,0 +1,43 @@
+"""Where clients learn which authorization server gives tokens for this one.
+
+Source: RFC 9728; basic/authorization, "Authorization Server Location".
+"""
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+from flask import Blueprint, Response
+
+from coatcheck.web.protocol.serialization import compact
+
+WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
+
+
+def metadata_url(resource: str) -> str:
+    """Where the metadata of a resource are: between its host and its path. Source: RFC 9728, section 3.1."""
+    parts = urlsplit(resource)
+    return f"{parts.scheme}://{parts.netloc}{WELL_KNOWN}{parts.path}"
+
+
+def metadata(resource: str, issuer: str, scopes: Sequence[str], name: str) -> Blueprint:
+    """The routes of the metadata; everybody may read them, web pages too, because they hold nothing of anybody."""
+    blueprint = Blueprint("metadata", __name__)
+    document = compact(
+        {
+            "resource": resource,
+            "authorization_servers": [issuer],
+            "scopes_supported": list(scopes),
+            "bearer_methods_supported": ["header"],
+            "resource_name": name,
+        }
+    )
+
+    def serve() -> Response:
+        headers = {"Cache-Control": "max-age=3600", "Access-Control-Allow-Origin": "*"}
+        return Response(document, headers=headers, mimetype="application/json")
+
+    # A proxy may hand on the public path or its own; clients that do not look there look at the root.
+    for path in sorted({"", "/mcp", urlsplit(resource).path}):
+        blueprint.add_url_rule(WELL_KNOWN + path, f"at{path}".replace("/", "_").replace(".", "_"), serve)
+    return blueprint

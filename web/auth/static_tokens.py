@@ -1,0 +1,158 @@
+"""Callers with a token that the operator made: `COATCHECK_AUTH=tokens`."""
+
+import hashlib
+import hmac
+import logging
+import time
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from marshmallow import Schema, ValidationError, fields
+from marshmallow.validate import Length, Regexp
+
+from coatcheck.tasks_store import Owner, text_of
+from coatcheck.web.auth.challenge import Challenger
+from coatcheck.web.errors import InvalidSettings
+from coatcheck.web.protocol.caller import Caller
+from coatcheck.web.settings.auth import SCOPE, AuthSettings
+
+logger = logging.getLogger(__name__)
+
+LOOK_S: Final = 1.0
+"""How often the file is looked at: a new token works, and a removed one no longer does, that much later at most."""
+
+
+class EntrySchema(Schema):
+    """One `[[token]]`."""
+
+    sha256 = fields.String(required=True, validate=Regexp(r"[0-9a-f]{64}\Z", error="is 64 hexadecimal digits"))
+    tenant = fields.String(load_default="")
+    principal = fields.String(required=True, validate=Length(min=1))
+    scopes = fields.List(fields.String(validate=SCOPE), load_default=[])
+    expires = fields.Raw()
+
+
+ENTRIES: Final = EntrySchema(many=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One token as the file knows it: not the token itself."""
+
+    digest: bytes
+    caller: Caller
+
+
+class TokenBook:
+    """Knows the tokens of a file, or of a text that stands for one."""
+
+    def __init__(self, settings: AuthSettings, challenger: Challenger) -> None:
+        """Raises InvalidSettings for entries that cannot be read."""
+        self._file = settings.tokens_file
+        self._challenger = challenger
+        self._fixed = parse_entries("COATCHECK_TOKENS", settings.tokens)
+        # Before the entries, so that a file that changes meanwhile is read again.
+        self._seen = None if self._file is None else _stamp(self._file)
+        self._take(entries_of(settings))
+        self._look_at = time.monotonic() + LOOK_S
+
+    def caller_of(self, token: str) -> Caller:
+        """Whom this token was made for.
+
+        Raises:
+            Unauthenticated: nobody, or its time is over.
+        """
+        self._look()
+        digest = hashlib.sha256(token.encode()).digest()
+        # All are compared, each in constant time: nothing can be learned from how long it takes.
+        found = [entry.caller for entry in self._entries if hmac.compare_digest(entry.digest, digest)]
+        if not found:
+            self._challenger.invalid("it is unknown")
+        caller = found[0]
+        if caller.expires_s is not None and caller.expires_s <= time.time():
+            self._challenger.invalid("it has expired")
+        return replace(caller, is_known=partial(self._knows, digest, caller))
+
+    def _knows(self, digest: bytes, caller: Caller) -> bool:
+        """The token that was taken for this caller still stands for the same one, who may do the same."""
+        self._look()
+        return self._callers.get(digest) == caller
+
+    def _look(self) -> None:
+        """A file that changed was read again. One that cannot be read changes nothing: a slip locks nobody out."""
+        now = time.monotonic()
+        if self._file is None or now < self._look_at:
+            return
+        self._look_at = now + LOOK_S
+        stamp = _stamp(self._file)
+        if stamp == self._seen:
+            return
+        self._seen = stamp
+        try:
+            entries = self._fixed + read_entries(self._file)
+        except InvalidSettings as fault:
+            logger.error("the tokens stay as they were: %s", fault)
+        else:
+            self._take(entries)
+
+    def _take(self, entries: tuple[Entry, ...]) -> None:
+        """These are the tokens from now on; of two entries for one token the first counts."""
+        self._entries = entries
+        self._callers = {entry.digest: entry.caller for entry in reversed(entries)}
+        logger.info("tokens known: %s", len(entries))
+
+
+def entries_of(settings: AuthSettings) -> tuple[Entry, ...]:
+    """Return the entries of the variable and of the file. Raises InvalidSettings."""
+    fixed = parse_entries("COATCHECK_TOKENS", settings.tokens)
+    return fixed if settings.tokens_file is None else fixed + read_entries(settings.tokens_file)
+
+
+def read_entries(file: Path) -> tuple[Entry, ...]:
+    """The entries of a file. Raises InvalidSettings."""
+    try:
+        text = text_of(file)
+    except ValueError as fault:
+        raise InvalidSettings(f"COATCHECK_TOKENS_FILE {fault}") from fault
+    return parse_entries("COATCHECK_TOKENS_FILE", text)
+
+
+def parse_entries(variable: str, text: str) -> tuple[Entry, ...]:
+    """The entries of a text in TOML. Raises InvalidSettings, whose message holds no value of the text."""
+    try:
+        document = tomllib.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as fault:  # also numbers without end, and lists in lists in lists
+        raise InvalidSettings(f"{variable} is not TOML: {fault}") from fault
+    if unknown := sorted(set(document) - {"token"}):
+        raise InvalidSettings(f"{variable} holds something else than [[token]]: {', '.join(unknown)}")
+    try:
+        loaded: list[dict[str, Any]] = ENTRIES.load(document.get("token", []))
+        return tuple(_entry(fields) for fields in loaded)
+    except ValidationError as fault:
+        raise InvalidSettings(f"{variable} {fault.messages}") from fault
+
+
+def _entry(fields: Mapping[str, Any]) -> Entry:
+    expires = fields.get("expires")
+    if expires is not None and not (isinstance(expires, datetime) and expires.tzinfo):
+        raise ValidationError("expires is a date and time with an offset, such as 2027-01-31T00:00:00Z")
+    caller = Caller(
+        Owner(fields["tenant"], fields["principal"]),
+        frozenset(fields["scopes"]),
+        None if expires is None else expires.timestamp(),
+    )
+    return Entry(bytes.fromhex(fields["sha256"]), caller)
+
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    """Changes when the file does, also when another took its place."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,1 +1,0 @@
-"""Tries every part of a deployment and says what is wrong with it: `python -m web.check`."""

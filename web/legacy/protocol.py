@@ -1,0 +1,182 @@
+"""From a message of an older client to the bytes that answer it."""
+
+from collections.abc import Callable, Collection, Generator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from coatcheck.web.access.access_policy import Admission
+from coatcheck.web.errors import InvalidMessage, InvalidParams, MethodNotFound
+from coatcheck.web.legacy.client_responses import Responses, is_response
+from coatcheck.web.legacy.lifecycle import Lifecycle
+from coatcheck.web.legacy.request import Asked
+from coatcheck.web.legacy.responses import Replies, Result, Wait
+from coatcheck.web.legacy.revisions import Revision
+from coatcheck.web.legacy.selection import INITIALIZE, revision_of
+from coatcheck.web.legacy.tasks import OlderTasks
+from coatcheck.web.legacy.tools import OlderTools
+from coatcheck.web.methods.tools import ListTools
+from coatcheck.web.protocol.call import Call
+from coatcheck.web.protocol.caller import Caller
+from coatcheck.web.protocol.envelope import HeaderLookup, Request, RequestId, message_of, readable_id
+from coatcheck.web.protocol.origin import acceptable
+from coatcheck.web.protocol.response import ACCEPTED, Answer, Answering, Reply, Waiting, begun
+from coatcheck.web.settings.web import Settings
+from coatcheck.web.streams.connections import Connections
+from coatcheck.web.tool_calls.calls import Calls
+from coatcheck.web.tool_calls.jobs import Jobs
+from coatcheck.workers.toolkit.tool import Catalogue
+
+Serve = Callable[[Asked], Result | Wait]
+
+NOTIFICATIONS: Final = frozenset(
+    f"notifications/{what}" for what in ("initialized", "cancelled", "progress", "roots/list_changed", "tasks/status")
+)
+"""What clients of these revisions may tell. Source: 2025-11-25, schema, ClientNotification."""
+
+MOST_IN_BATCH: Final = 50
+"""Messages of one array; they are served one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A method of the older era."""
+
+    serve: Serve
+    today: str
+    """The method of today that does the same, or nearest to it: what a caller must have been granted."""
+    is_of_tasks: bool = False
+    """Only a revision that knows tasks knows the method."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """How a message came: what holds for each one of an array."""
+
+    revision: Revision
+    caller: Caller
+    header: HeaderLookup
+    takes_events: bool
+
+
+class OlderEra:
+    """Serves clients that connect by `initialize`, without remembering that they did.
+
+    Source: revisions 2025-11-25, 2025-06-18 and 2025-03-26.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        settings: Settings,
+        connections: Callable[[], Connections],
+        admission: Admission,
+        jobs: Jobs,
+        calls: Calls,
+        lists: ListTools,
+        count_limit: Callable[[str], None],
+    ) -> None:
+        self._admit = admission.admit
+        self._responses = Responses(connections, jobs, admission.scopes)
+        # Where everybody is the same owner, only those who are on this machine may see each other's work.
+        lists_tasks = settings.auth.mode != "none" or not settings.auth.allow_anonymous
+        lifecycle = Lifecycle(settings, lists_tasks=lists_tasks)
+        tools = OlderTools(catalogue, settings, lists, calls, jobs)
+        self._methods: dict[str, Entry] = {}
+        self._replies = Replies(self._methods, count_limit)
+        tasks = OlderTasks(catalogue, settings, connections, calls, jobs, admission.scopes, admission.limits)
+        self._methods |= {
+            INITIALIZE: Entry(lifecycle.initialize, "server/discover"),
+            "ping": Entry(lifecycle.ping, "server/discover"),
+            "logging/setLevel": Entry(lifecycle.set_level, "server/discover"),
+            "tools/list": Entry(tools.list, "tools/list"),
+            "tools/call": Entry(tools.call, "tools/call"),
+            "tasks/get": Entry(tasks.get, "tasks/get", is_of_tasks=True),
+            "tasks/result": Entry(tasks.result, "tasks/get", is_of_tasks=True),
+            "tasks/cancel": Entry(tasks.cancel, "tasks/cancel", is_of_tasks=True),
+        }
+        if lists_tasks:
+            self._methods["tasks/list"] = Entry(tasks.list, "tasks/get", is_of_tasks=True)
+        self.methods: Collection[str] = NOTIFICATIONS | self._methods.keys()
+
+    def takes(self, body: object, header: HeaderLookup) -> bool:
+        """The message is written in an older revision."""
+        return revision_of(body, header) is not None
+
+    def answer(self, body: object, caller: Caller, header: HeaderLookup) -> Reply:
+        """What the client gets; nothing that it sends raises here."""
+        revision = revision_of(body, header)
+        assert revision is not None
+        sent = Sent(revision, caller, header, acceptable(header("Accept") or "").event_stream)
+        if not isinstance(body, list):
+            return self._one(body, sent)
+        if fault := _fault_of_batch(body, revision):
+            return self._replies.refused(InvalidMessage(fault))
+        return begun(self._each(body, sent), is_streamed=sent.takes_events)
+
+    def _each(self, messages: list[object], sent: Sent) -> Answering:
+        """The responses to an array, in one. Source: 2025-03-26, basic/transports, "Sending Messages to the Server"."""
+        parts = []
+        for message in messages:
+            reply = self._one(message, sent)
+            if isinstance(reply, Waiting):
+                yield None
+                reply = yield from reply.answering
+            assert isinstance(reply, Answer)
+            if reply.message:
+                parts.append(reply.message)
+        return Answer(b"[" + b",".join(parts) + b"]") if parts else ACCEPTED
+
+    def _one(self, body: object, sent: Sent) -> Reply:
+        request_id = readable_id(body)
+        method = "?"
+        try:
+            if isinstance(body, Mapping) and is_response(body):
+                call = _call(sent, Request("", "tasks/update", {}, {}, {}))
+                self._admit(call)
+                self._responses.take(body, call)
+                return ACCEPTED
+            message = message_of(body)
+            if message.id is None:
+                return ACCEPTED  # no notification of a client means anything here
+            method = message.method
+            return self._served(message.method, message.params, message.id, sent)
+        except Exception as fault:  # noqa: BLE001 - a client must not meet an exception that nobody thought of
+            return self._replies.refused(fault, method, request_id)
+
+    def _served(self, method: str, params: Mapping[str, object], request_id: RequestId, sent: Sent) -> Reply:
+        revision = sent.revision
+        entry = self._methods.get(method)
+        if entry is None or (entry.is_of_tasks and not revision.has_tasks):
+            raise MethodNotFound(f"No such method is served to clients of {revision.name}")
+        meta = params.get("_meta", {})
+        if not isinstance(meta, Mapping):
+            raise InvalidParams("_meta is an object")
+        call = _call(sent, Request(request_id, entry.today, params, meta, revision.capabilities))
+        self._admit(call)
+        token = call.request.progress_token
+        reply = entry.serve(Asked(request_id, method, call, revision, sent.takes_events, token))
+        if isinstance(reply, Generator):
+            return begun(self._answering(reply, method, request_id), is_streamed=sent.takes_events)
+        return self._replies.result(request_id, reply)
+
+    def _answering(self, wait: Wait, method: str, request_id: RequestId) -> Answering:
+        try:
+            result = yield from wait
+            return self._replies.result(request_id, result)
+        except Exception as fault:  # noqa: BLE001 - as above, for what fails during the wait
+            return self._replies.refused(fault, method, request_id)
+
+
+def _call(sent: Sent, request: Request) -> Call:
+    return Call(request, sent.caller, sent.header)
+
+
+def _fault_of_batch(messages: list[object], revision: Revision) -> str:
+    """Why these messages are not served together, or nothing. Source: 2025-03-26, basic/lifecycle, "Initialization"."""
+    if not revision.has_batches:
+        return f"Batches are not part of {revision.name}; send one message per POST"
+    if not 1 <= len(messages) <= MOST_IN_BATCH:
+        return f"A batch has 1 to {MOST_IN_BATCH} messages"
+    if any(isinstance(message, Mapping) and message.get("method") == INITIALIZE for message in messages):
+        return "initialize is not part of a batch"
+    return ""

@@ -1,0 +1,65 @@
+"""`coatcheck token new`: makes a token, and the entry by which `COATCHECK_AUTH=tokens` knows it."""
+
+import argparse
+import hashlib
+import json
+import secrets
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from io import TextIOWrapper
+
+from coatcheck.web.operations.programs import run
+
+PREFIX = "coatcheck_"
+"""Starts every token, so that scanners for leaked secrets can know one."""
+
+RANDOM_BYTES = 32
+"""So many cannot be guessed, which is why their plain SHA-256 may be kept."""
+
+
+def new_token() -> str:
+    """A fresh token. Whoever has it is its principal, so it is shown once and kept nowhere."""
+    return PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
+
+
+def entry_of(token: str, tenant: str, principal: str, scopes: Sequence[str], expires: datetime | None) -> str:
+    """The `[[token]]` to add to the file, in TOML."""
+    lines = [
+        "[[token]]",
+        f"sha256 = {_text(hashlib.sha256(token.encode()).hexdigest())}",
+        f"tenant = {_text(tenant)}",
+        f"principal = {_text(principal)}",
+        f"scopes = [{', '.join(map(_text, scopes))}]",
+    ]
+    if expires is not None:
+        lines.append(f"expires = {expires.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}")
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The token was printed to standard error, where it is not caught by a redirection, and its entry to the output."""
+    parser = argparse.ArgumentParser(prog="coatcheck token", description="Tokens for COATCHECK_AUTH=tokens.")
+    new = parser.add_subparsers(required=True, metavar="new").add_parser("new", help="make a token")
+    new.add_argument("principal", help="who it is for; a new token of the same principal finds the tasks of the old")
+    new.add_argument("--tenant", default="", help="the customer that the principal belongs to")
+    new.add_argument("--scope", action="append", default=[], metavar="SCOPE", help="what it allows; may be repeated")
+    new.add_argument("--days", type=float, help="how long it is good for; for ever, unless given")
+    given = parser.parse_args(arguments)
+    expires = None if given.days is None else datetime.now(UTC) + timedelta(days=given.days)
+    token = new_token()
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # as the file is read
+    # Two outputs, so that `>> tokens.toml` keeps the entry and shows the token.
+    print(f"The token, shown this once: {token}", file=sys.stderr)  # noqa: T201
+    print(entry_of(token, given.tenant, given.principal, given.scope, expires))  # noqa: T201
+    return 0
+
+
+def _text(value: str) -> str:
+    """A TOML basic string: as JSON writes it, which escapes all that TOML wants escaped but DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+if __name__ == "__main__":
+    run(main)

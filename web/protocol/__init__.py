@@ -1,0 +1,1 @@
+"""What crosses the wire: envelope, headers, bodies and errors as bytes; no I/O and no store."""

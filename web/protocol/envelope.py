@@ -1,0 +1,221 @@
+"""What stands around a method's own parameters: JSON-RPC, `_meta`, and the headers that mirror the body.
+
+Pure: no I/O, no Flask.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeGuard
+
+from coatcheck.web.errors import HeaderMismatch, InvalidMessage, InvalidParams, UnsupportedVersion
+from coatcheck.web.protocol.headers import METHOD, NAME, VERSION, check_mirrors, trimmed
+
+SUPPORTED_VERSIONS: Final = ("2026-07-28",)
+"""The revisions of MCP that are served in today's form."""
+
+TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
+PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
+CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
+IDEMPOTENCY_KEY: Final = "io.coatcheck/idempotencyKey"
+"""In `_meta` of a `tools/call`: the caller's own name for the call, so that a second sending makes no second task."""
+
+IDEMPOTENCY_EXTENSION: Final = "io.coatcheck/idempotency"
+"""Says in `server/discover` that the key is honoured."""
+
+MAX_IDEMPOTENCY_KEY: Final = 256
+"""Characters."""
+
+TRACE_FIELDS: Final = ("traceparent", "tracestate", "baggage")
+"""What `_meta` says for tracing. Source: basic/index, "OpenTelemetry Trace Context"."""
+
+MAX_TRACE_FIELD: Final = 8192
+"""Characters; a longer field is not carried along. Source: W3C Baggage, "Limits"."""
+
+NAMED_BY: Final[Mapping[str, str]] = {
+    "tools/call": "name",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
+"""Method → the parameter that `Mcp-Name` mirrors."""
+
+TASK_METHODS: Final = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
+"""Served without `Mcp-Name` unless it is required, because official clients do not send it: see docs/choices.md."""
+
+RequestId = str | int
+
+HeaderLookup = Callable[[str], str | None]
+"""The value of a header, whatever the case of its name; None when it was not sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A JSON-RPC request, or a notification, which has no id."""
+
+    id: RequestId | None
+    method: str
+    params: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request whose envelope is in order."""
+
+    id: RequestId
+    method: str
+    params: Mapping[str, object]
+    meta: Mapping[str, object]
+    capabilities: Mapping[str, object]
+    """What the client declared on this very request; nothing is remembered from an earlier one."""
+    name: str = ""
+    """What the request is about, for a method whose headers say so: the parameter that `Mcp-Name` mirrors."""
+    lacks_name: bool = False
+    """It came without the `Mcp-Name` that its method has, and was served all the same."""
+
+    @property
+    def client_name(self) -> str:
+        """What the client calls itself, or nothing."""
+        info = self.meta.get(CLIENT_INFO)
+        name = info.get("name") if isinstance(info, dict) else None
+        return name if isinstance(name, str) else ""
+
+    @property
+    def declares_tasks(self) -> bool:
+        """The client can be given a task.
+
+        Source: ext-tasks, tasks.md, "Capability Negotiation".
+        """
+        extensions = self.capabilities.get("extensions")
+        return isinstance(extensions, dict) and isinstance(extensions.get(TASKS_EXTENSION), dict)
+
+    @property
+    def progress_token(self) -> RequestId | None:
+        """What progress is to be reported under, when the client wants any.
+
+        Raises:
+            InvalidParams: it is neither a string nor an integer.
+        """
+        token = self.meta.get("progressToken")
+        if token is None or _is_id(token):
+            return token
+        raise InvalidParams("_meta.progressToken is a string or an integer")
+
+    @property
+    def idempotency_key(self) -> str:
+        """The caller's own name for this call, or nothing.
+
+        Raises:
+            InvalidParams: it is there and cannot be used.
+        """
+        if IDEMPOTENCY_KEY not in self.meta:
+            return ""
+        key = self.meta[IDEMPOTENCY_KEY]
+        if not isinstance(key, str) or not 1 <= len(key) <= MAX_IDEMPOTENCY_KEY:
+            raise InvalidParams(f"_meta[{IDEMPOTENCY_KEY!r}] is a string of 1 to {MAX_IDEMPOTENCY_KEY} characters")
+        return key
+
+    @property
+    def trace(self) -> dict[str, str]:
+        """The trace context of the caller, as far as it was sent."""
+        fields = {name: self.meta.get(name) for name in TRACE_FIELDS}
+        return {name: text for name, text in fields.items() if isinstance(text, str) and len(text) <= MAX_TRACE_FIELD}
+
+
+def readable_id(body: object) -> RequestId | None:
+    """The id to answer with, however wrong the rest of the body is; None when there is none that could be echoed."""
+    found = body.get("id") if isinstance(body, dict) else None
+    return found if _is_id(found) else None
+
+
+def message_of(body: object) -> Message:
+    """The JSON-RPC message that the body is.
+
+    Raises:
+        InvalidMessage: a batch, a response, or anything else that is not a request or a notification.
+
+    Source: basic/index, "Requests" and "Notifications".
+    """
+    if isinstance(body, list):
+        raise InvalidMessage("Batches are not part of this protocol; send one message per POST")
+    if not isinstance(body, dict):
+        raise InvalidMessage("The body is not a JSON object")
+    if body.get("jsonrpc") != "2.0":
+        raise InvalidMessage('jsonrpc is "2.0"')
+    if "id" in body and not _is_id(body["id"]):
+        raise InvalidMessage("id is a string or an integer")
+    method = body.get("method")
+    if not isinstance(method, str):
+        raise InvalidMessage("method is a string; responses are not taken here")
+    params = body.get("params", {})
+    if not isinstance(params, dict):
+        raise InvalidMessage("params is an object")
+    return Message(body.get("id"), method, params)
+
+
+def request_of(
+    message: Message,
+    request_id: RequestId,
+    header: HeaderLookup,
+    older: Sequence[str] = (),
+    *,
+    requires_task_name: bool = False,
+) -> Request:
+    """The request, with the headers and `_meta` that this revision wants and both saying the same.
+
+    `older` are the revisions that are served beside this one, in their own form. `requires_task_name` refuses task
+    methods without `Mcp-Name`.
+
+    Raises:
+        UnsupportedVersion: the client speaks another revision, or opens a session as older ones did.
+        HeaderMismatch: a mirroring header is missing or differs.
+        InvalidParams: `_meta` lacks what every request must carry, or the name that a header mirrors is no string.
+
+    Source: basic/index, "Meta"; basic/transports/streamable-http, "Request Metadata"; basic/versioning.
+    """
+    meta = message.params.get("_meta", {})
+    if not isinstance(meta, dict):
+        raise InvalidParams("_meta is an object")
+    _check_version(message, meta, header, older)
+    check_mirrors(METHOD, message.method, header(METHOD))
+    capabilities = meta.get(CLIENT_CAPABILITIES)
+    if not isinstance(capabilities, dict):
+        raise InvalidParams(f"_meta[{CLIENT_CAPABILITIES!r}] is required and is an object")
+    named_by = NAMED_BY.get(message.method)
+    if named_by is None:
+        return Request(request_id, message.method, message.params, meta, capabilities)
+    name = message.params.get(named_by)
+    if not isinstance(name, str):
+        raise InvalidParams(f"{named_by} is required and is a string")
+    sent = header(NAME)
+    lacks_name = sent is None and message.method in TASK_METHODS and not requires_task_name
+    if not lacks_name:
+        check_mirrors(NAME, name, sent, may_be_encoded=True)
+    return Request(request_id, message.method, message.params, meta, capabilities, name, lacks_name)
+
+
+def _check_version(message: Message, meta: Mapping[str, object], header: HeaderLookup, older: Sequence[str]) -> None:
+    # Who writes in today's form is told of today's revisions, as by server/discover: any other would be refused again.
+    every = (*SUPPORTED_VERSIONS, *older)
+    declared = meta.get(PROTOCOL_VERSION)
+    sent = header(VERSION)
+    if declared is None and message.method == "initialize":
+        # A client of an older era has no other way to learn what is spoken here.
+        raise UnsupportedVersion(_text(message.params.get("protocolVersion")), every)
+    if sent is None:
+        raise HeaderMismatch(f"The header {VERSION} is required; this server speaks {', '.join(SUPPORTED_VERSIONS)}")
+    if declared is None and trimmed(sent) not in SUPPORTED_VERSIONS:
+        raise UnsupportedVersion(trimmed(sent), every)
+    if not isinstance(declared, str):
+        raise InvalidParams(f"_meta[{PROTOCOL_VERSION!r}] is required and is a string")
+    check_mirrors(VERSION, declared, sent)
+    if declared not in SUPPORTED_VERSIONS:
+        raise UnsupportedVersion(declared, SUPPORTED_VERSIONS)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _is_id(value: object) -> TypeGuard[RequestId]:
+    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))

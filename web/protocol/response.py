@@ -1,0 +1,62 @@
+"""What a message leads to: an answer, or a wait for one."""
+
+from collections.abc import Collection, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from coatcheck.web.protocol.caller import Caller
+from coatcheck.web.protocol.envelope import HeaderLookup
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A JSON-RPC response, and how it goes out."""
+
+    message: bytes
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+ACCEPTED = Answer(b"", 202)
+"""What a notification gets. Source: basic/transports/streamable-http, "Sending Messages"."""
+
+Answering = Generator[bytes | None, None, Answer]
+"""Messages that the client may hear of meanwhile, None now and then for a pause, and at last an answer, whatever goes
+wrong. To be closed when nobody wants the answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A call that is being answered."""
+
+    answering: Answering
+    is_streamed: bool
+    """The client wants to hear of what happens meanwhile."""
+    keeps_request: bool = True
+    """What was asked stays in memory until the answer is there."""
+
+
+Reply = Answer | Waiting
+
+
+class Era(Protocol):
+    """One way to speak MCP, of several at one address."""
+
+    methods: Collection[str]
+    """The names of all that it serves."""
+
+    def takes(self, body: object, header: HeaderLookup) -> bool:
+        """The message is written for this one."""
+
+    def answer(self, body: object, caller: Caller, header: HeaderLookup) -> Reply:
+        """What the client gets; nothing that it sends raises here."""
+
+
+def begun(answering: Answering, *, is_streamed: bool, keeps_request: bool = True) -> Answer | Waiting:
+    """The wait, once it is one: what fails before has a status of its own and needs no stream."""
+    try:
+        next(answering)
+    except StopIteration as end:
+        answer: Answer = end.value
+        return answer
+    return Waiting(answering, is_streamed, keeps_request)

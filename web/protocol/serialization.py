@@ -1,0 +1,177 @@
+"""How results, errors, notifications and tasks look on the wire. Pure; the home of camelCase, with the envelope."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+import orjson
+
+from coatcheck.tasks_store import Status, Task
+from coatcheck.web.errors import Refusal
+from coatcheck.web.protocol.envelope import (
+    IDEMPOTENCY_EXTENSION,
+    SUPPORTED_VERSIONS,
+    TASKS_EXTENSION,
+    RequestId,
+)
+
+SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
+"""On everything that a stream carries: the id of the request that opened it."""
+
+PROGRESS: Final = "io.coatcheck/progress"
+"""The `_meta` key of a task that says `progress` of `total`, which the extension has no field for."""
+
+COMPLETE: Final[Mapping[str, object]] = {"resultType": "complete"}
+"""The empty acknowledgement. Source: ext-tasks, tasks.md, "Task Update Requests" and "Task Cancellation"."""
+
+Result = Mapping[str, object] | bytes
+"""A result without the server's `_meta`, or the bytes of one that has everything."""
+
+
+def result_message(request_id: RequestId, result: Result, server_info: Mapping[str, str]) -> bytes:
+    """A JSON-RPC response, its result signed with the server's name."""
+    if isinstance(result, bytes):
+        whole: object = orjson.Fragment(result)
+    else:
+        own = result.get("_meta")
+        meta = {SERVER_INFO: server_info}
+        whole = {**result, "_meta": {**own, **meta} if isinstance(own, Mapping) else meta}
+    return orjson.dumps({"jsonrpc": "2.0", "id": _id(request_id), "result": whole})
+
+
+def error_message(request_id: RequestId | None, refusal: Refusal) -> bytes:
+    """A JSON-RPC error response; without an id when the request's could not be read."""
+    error: dict[str, object] = {"code": refusal.code, "message": refusal.message}
+    if refusal.data is not None:
+        error["data"] = orjson.Fragment(refusal.data) if isinstance(refusal.data, bytes) else refusal.data
+    addressed = {} if request_id is None else {"id": _id(request_id)}
+    return orjson.dumps({"jsonrpc": "2.0", **addressed, "error": error})
+
+
+def progress_message(token: RequestId, progress: Mapping[str, object]) -> bytes:
+    """A `notifications/progress`. Source: basic/patterns/progress."""
+    return _notification("notifications/progress", {"progressToken": _id(token), **progress})
+
+
+def acknowledged(subscription_id: RequestId, task_ids: Sequence[str] | None) -> bytes:
+    """A `notifications/subscriptions/acknowledged`. Source: basic/patterns/subscriptions, "Acknowledgment"."""
+    honoured = {} if task_ids is None else {"taskIds": task_ids}
+    params = {"_meta": {SUBSCRIPTION_ID: _id(subscription_id)}, "notifications": honoured}
+    return _notification("notifications/subscriptions/acknowledged", params)
+
+
+def task_notification(subscription_id: RequestId, task: Task) -> bytes:
+    """A `notifications/tasks`: what `tasks/get` says. Source: ext-tasks, tasks.md, "Task Status Notifications"."""
+    params = _detailed(task)
+    params["_meta"] = {SUBSCRIPTION_ID: _id(subscription_id), **_progress(task)}
+    return _notification("notifications/tasks", params)
+
+
+def subscription_ended(subscription_id: RequestId, server_info: Mapping[str, str]) -> bytes:
+    """The result that ends a subscription. Source: basic/patterns/subscriptions, "Graceful Closure"."""
+    return orjson.dumps({**COMPLETE, "_meta": {SUBSCRIPTION_ID: _id(subscription_id), SERVER_INFO: server_info}})
+
+
+def discovered(instructions: str, ttl_ms: int, cache_scope: str) -> dict[str, object]:
+    """A DiscoverResult. Source: server/discover."""
+    result: dict[str, object] = {
+        **COMPLETE,
+        "supportedVersions": list(SUPPORTED_VERSIONS),
+        "capabilities": {"tools": {}, "extensions": {TASKS_EXTENSION: {}, IDEMPOTENCY_EXTENSION: {}}},
+        "ttlMs": ttl_ms,
+        "cacheScope": cache_scope,
+    }
+    return {**result, "instructions": instructions} if instructions else result
+
+
+def tools_listed(
+    tools: Sequence[Mapping[str, object]], next_cursor: str, ttl_ms: int, cache_scope: str
+) -> dict[str, object]:
+    """A ListToolsResult; no cursor on the last page. Source: server/tools, "Listing Tools"."""
+    result: dict[str, object] = {**COMPLETE, "tools": tools, "ttlMs": ttl_ms, "cacheScope": cache_scope}
+    return {**result, "nextCursor": next_cursor} if next_cursor else result
+
+
+def input_required(requests: Mapping[str, bytes], request_state: str) -> dict[str, object]:
+    """An InputRequiredResult. Source: basic/patterns/mrtr, "InputRequiredResult"."""
+    return {"resultType": "input_required", "inputRequests": _fragments(requests), "requestState": request_state}
+
+
+def task_created(task: Task) -> dict[str, object]:
+    """A CreateTaskResult: flat, and nothing of what happened inside. Source: ext-tasks, tasks.md, "Task Creation"."""
+    return {"resultType": "task", **_task(task)}
+
+
+def task_as_it_stands(task: Task) -> dict[str, object]:
+    """A GetTaskResult: the task, and what belongs to its status. Source: ext-tasks, tasks.md, "Task Polling"."""
+    progress = _progress(task)
+    return {**COMPLETE, **_detailed(task), "_meta": progress} if progress else {**COMPLETE, **_detailed(task)}
+
+
+def timestamp(ms: int) -> str:
+    """Milliseconds since 1970 in ISO 8601, always in one spelling: UTC, three decimals, `Z`."""
+    seconds, rest = divmod(ms, 1000)
+    return f"{_second(seconds)}.{rest:03d}Z"
+
+
+@lru_cache(maxsize=4096)
+def _second(seconds: int) -> str:
+    """A task is polled many times, and what it says of its times stays the same."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+
+
+def compact(value: object) -> bytes:
+    """JSON for the store. The standard encoder, because integers of a client may have more than 64 bits."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _detailed(task: Task) -> dict[str, object]:
+    """A DetailedTask. Source: ext-tasks, tasks.md, "Task Status"."""
+    shown = _task(task)
+    if task.status is Status.INPUT_REQUIRED:
+        shown["inputRequests"] = _fragments(task.input_requests)
+    elif task.status is Status.COMPLETED:
+        assert task.result is not None
+        shown["result"] = orjson.Fragment(task.result)
+    elif task.status is Status.FAILED:
+        assert task.error is not None
+        error: dict[str, object] = {"code": task.error.code, "message": task.error.message}
+        if task.error.data is not None:
+            error["data"] = orjson.Fragment(task.error.data)
+        shown |= {"error": error, "statusMessage": task.message or task.error.message}
+    return shown
+
+
+def _task(task: Task) -> dict[str, object]:
+    shown: dict[str, object] = {"taskId": task.task_id, "status": task.status.value}
+    if task.message:
+        shown["statusMessage"] = task.message
+    shown["createdAt"] = timestamp(task.created_ms)
+    shown["lastUpdatedAt"] = timestamp(task.updated_ms)
+    shown["ttlMs"] = task.ttl_ms
+    shown["pollIntervalMs"] = task.poll_interval_ms
+    return shown
+
+
+def _progress(task: Task) -> dict[str, object]:
+    """Return what goes into the `_meta` of a task whose work says how far of how much it has come."""
+    told = orjson.loads(task.progress) if task.progress else {}
+    if told.get("progress") is None or told.get("total") is None:
+        return {}
+    return {PROGRESS: {"progress": told["progress"], "total": told["total"]}}
+
+
+def _notification(method: str, params: Mapping[str, object]) -> bytes:
+    return orjson.dumps({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+def _fragments(parts: Mapping[str, bytes]) -> dict[str, orjson.Fragment]:
+    return {key: orjson.Fragment(part) for key, part in parts.items()}
+
+
+def _id(request_id: RequestId) -> object:
+    """The id as it came: an integer of a client may have more than the 64 bits that orjson writes."""
+    return orjson.Fragment(str(request_id)) if isinstance(request_id, int) else request_id

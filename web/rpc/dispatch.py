@@ -1,0 +1,99 @@
+"""From a message's body to the bytes that answer it: envelope, method, and what goes wrong on the way."""
+
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+
+from coatcheck.web.errors import MethodNotFound
+from coatcheck.web.protocol.call import Call
+from coatcheck.web.protocol.caller import Caller
+from coatcheck.web.protocol.envelope import (
+    SUPPORTED_VERSIONS,
+    HeaderLookup,
+    Message,
+    RequestId,
+    message_of,
+    readable_id,
+    request_of,
+)
+from coatcheck.web.protocol.response import ACCEPTED, Answer, Answering, Reply, begun
+from coatcheck.web.protocol.serialization import Result, error_message, result_message
+from coatcheck.web.rpc.error_responses import Refusals
+from coatcheck.web.rpc.progress import Rising
+from coatcheck.web.streams.waiting import Progress, Stream
+
+Method = Callable[[Call], Result | Progress | Stream]
+
+
+class Dispatch:
+    """Finds the method that a message asks for, and answers with what it gives or raises."""
+
+    def __init__(
+        self,
+        methods: Mapping[str, Method],
+        server_info: Mapping[str, str],
+        admit: Callable[[Call], None],
+        count_limit: Callable[[str], None],
+        older: Sequence[str] = (),
+        *,
+        requires_task_name: bool = False,
+        count_nameless: Callable[[str], None] = lambda client: None,
+    ) -> None:
+        """`admit` raises when this caller may not make this call, or not now; `count_limit` hears of reached limits;
+        `older` are the revisions that other eras serve; `requires_task_name` is as for `request_of`, and
+        `count_nameless` hears which client sent no `Mcp-Name` where it is not required."""
+        self._methods = methods
+        self._server_info = server_info
+        self._admit = admit
+        self._refusals = Refusals(methods, count_limit)
+        self._older = older
+        self._requires_task_name = requires_task_name
+        self._count_nameless = count_nameless
+        self.methods: Collection[str] = frozenset(methods)
+
+    def takes(self, _body: object, _header: HeaderLookup) -> bool:
+        """True: a message of no other era is one of this, if a wrong one."""
+        return True
+
+    def answer(self, body: object, caller: Caller, header: HeaderLookup) -> Reply:
+        """What the client gets; nothing that it sends raises here."""
+        request_id = readable_id(body)
+        method = "?"
+        try:
+            message = message_of(body)
+            if message.id is None:
+                return ACCEPTED  # nothing is executed for a message that could not be answered
+            method = message.method
+            return self._served(message, message.id, caller, header)
+        except Exception as fault:  # noqa: BLE001 - a client must not meet an exception that nobody thought of
+            return self.refused(fault, method, request_id)
+
+    def refused(self, fault: Exception, method: str = "?", request_id: RequestId | None = None) -> Answer:
+        """The error that answers this exception; the log has one line about it."""
+        refusal = self._refusals.of(fault, method)
+        return Answer(error_message(request_id, refusal), refusal.status, refusal.headers)
+
+    def _served(self, message: Message, request_id: RequestId, caller: Caller, header: HeaderLookup) -> Reply:
+        request = request_of(message, request_id, header, self._older, requires_task_name=self._requires_task_name)
+        method = self._methods.get(request.method)
+        if method is None:
+            raise MethodNotFound(f"No such method; this server speaks MCP {', '.join(SUPPORTED_VERSIONS)}")
+        call = Call(request, caller, header)
+        self._admit(call)
+        if request.lacks_name:
+            self._count_nameless(request.client_name)
+        token = request.progress_token
+        reply = method(call)
+        if isinstance(reply, Generator):
+            answering = self._answering(Rising(token).over(reply), request.method, request_id)
+            return begun(answering, is_streamed=token is not None)
+        if isinstance(reply, Stream):
+            return begun(
+                self._answering(reply.messages, request.method, request_id), is_streamed=True, keeps_request=False
+            )
+        return Answer(result_message(request_id, reply, self._server_info))
+
+    def _answering(self, progress: Progress, method: str, request_id: RequestId) -> Answering:
+        try:
+            result = yield from progress
+            return Answer(result_message(request_id, result, self._server_info))
+        except Exception as fault:  # noqa: BLE001 - as above, for what fails during the wait
+            return self.refused(fault, method, request_id)

@@ -1,0 +1,1 @@
+"""The gunicorn worker, and what bounds the time and the memory of each connection."""

@@ -1,0 +1,102 @@
+"""Reads a request's body within bounds of size and time."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+from flask import Request
+from gevent import Timeout
+from gunicorn.http.errors import ParseException
+
+from coatcheck.web.errors import BodyTooLarge, BodyTooSlow, MalformedBody
+from coatcheck.web.server.in_flight import PIECE, InFlight
+from coatcheck.web.server.threads import LARGE
+
+SOCKET: Final = "gunicorn.socket"
+"""Where gunicorn leaves the connection in the WSGI environment."""
+
+DISCARD_BYTES: Final = 64 * 1024
+"""How much of a refused body is read, so that another request can follow on its connection."""
+
+DISCARD_S: Final = 0.05
+"""For how long."""
+
+LATE: Final = "The body did not arrive whole in time"
+
+
+class BodyReader:
+    """Reads bodies; one that drips is cut off."""
+
+    def __init__(self, max_bytes: int, limit_s: float, in_flight: InFlight) -> None:
+        self._max_bytes = max_bytes
+        self._limit_s = limit_s
+        self._in_flight = in_flight
+
+    def read(self, request: Request) -> bytes:
+        """Return the whole body.
+
+        Raises:
+            BodyTooLarge: it says so itself, or more came than is allowed; the rest is not read.
+            BodyTooSlow: it was cut off, by the client or for its slowness.
+            MalformedBody: its chunks are none, or it is encoded; no other request can follow on its connection.
+        """
+        # gunicorn passes compressed bodies on as if they were what they are made of. Source: RFC 9112, section 6.1.
+        if request.environ.get("HTTP_TRANSFER_ENCODING", "chunked").strip(" \t").lower() != "chunked":
+            raise MalformedBody("The only Transfer-Encoding is chunked")
+        length = request.content_length
+        if length is not None and length > self._max_bytes:
+            raise self._too_large()
+        body = self._read(request.environ, self._max_bytes + 1 if length is None else length)
+        if len(body) > self._max_bytes:
+            raise self._too_large()
+        if length is not None and len(body) < length:
+            # Half a message can be a whole one of another meaning.
+            raise BodyTooSlow(LATE)
+        return body
+
+    def discard(self, request: Request, refusal: Exception) -> None:
+        """Read the rest of a refused body; where that takes long, or makes no sense, end the connection instead."""
+        body = request.environ["wsgi.input"]
+        is_read = False
+        if not isinstance(refusal, BodyTooLarge | BodyTooSlow | MalformedBody):
+            with suppress(OSError, ParseException), Timeout(DISCARD_S, False):  # type: ignore[arg-type]
+                is_read = len(body.read(DISCARD_BYTES)) < DISCARD_BYTES
+        if not is_read and hasattr(body, "force_close"):
+            body.force_close()
+
+    def _too_large(self) -> BodyTooLarge:
+        return BodyTooLarge(f"The body is larger than {self._max_bytes} bytes")
+
+    def _read(self, environ: Mapping[str, Any], most: int) -> bytes:
+        source = environ["wsgi.input"]
+        try:
+            with _patient(environ.get(SOCKET)), Timeout(self._limit_s, BodyTooSlow(LATE)):
+                body: bytes = source.read(most) if most <= LARGE else self._in_pieces(source, most)
+        except OSError as fault:
+            raise BodyTooSlow(LATE) from fault
+        except ParseException as fault:
+            # gunicorn reads chunks as the body is read, and says so then.
+            raise MalformedBody("The chunks of the body, or its trailers, are malformed") from fault
+        return body
+
+    def _in_pieces(self, source: Any, most: int) -> bytes:
+        body = bytearray()
+        with self._in_flight.hold() as hold_more:
+            while len(body) < most and (piece := source.read(min(PIECE, most - len(body)))):
+                body += piece
+                hold_more(len(piece))
+        return bytes(body)
+
+
+@contextmanager
+def _patient(connection: Any) -> Iterator[None]:
+    """Leave out the connection's own time limit, which is that of an answer."""
+    if connection is None:
+        yield
+        return
+    limit = connection.gettimeout()
+    connection.settimeout(None)
+    try:
+        yield
+    finally:
+        connection.settimeout(limit)

@@ -1,0 +1,1 @@
+"""The settings of the front door, read from the environment once."""

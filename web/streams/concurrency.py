@@ -1,0 +1,54 @@
+"""How many requests may wait or stream at a time in one process, and how many of them for one owner."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from coatcheck.tasks_store import Owner
+from coatcheck.web.errors import LimitReached, WebError
+
+RETRY_S: Final = 10
+"""After how many seconds a client can try again; until then it polls."""
+
+
+class ConcurrencyLimit:
+    """Counts what lasts. Who finds no place is told at once."""
+
+    def __init__(self, name: str, most: int, most_of_one: int, full: Callable[[], WebError]) -> None:
+        """`most_of_one` 0 means that one owner may have them all; `full` makes the error when there is no place."""
+        self._name = name
+        self._most = most
+        self._most_of_one = most_of_one or most
+        self._full = full
+        self._taken: Counter[Owner] = Counter()
+        self._lock = threading.Lock()
+
+    @property
+    def taken(self) -> int:
+        """How many there are."""
+        with self._lock:
+            return self._taken.total()
+
+    @contextmanager
+    def place(self, owner: Owner) -> Iterator[None]:
+        """Hold a place for the length of the block.
+
+        Raises:
+            WebError: the one for a process that has as many as it may.
+            LimitReached: the owner has as many as they may.
+        """
+        with self._lock:
+            if self._taken.total() >= self._most:
+                raise self._full()
+            if self._taken[owner] >= self._most_of_one:
+                raise LimitReached(self._name, f"You have as many {self._name} as you may; end one, or poll", RETRY_S)
+            self._taken[owner] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._taken[owner] -= 1
+                if not self._taken[owner]:
+                    del self._taken[owner]

@@ -1,0 +1,85 @@
+"""What a web process is connected to."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from coatcheck.tasks_store import Feed, Patience, TaskStore
+from coatcheck.web.errors import TooManyStreams, TooManyWaiting
+from coatcheck.web.settings.web import Settings
+from coatcheck.web.streams.concurrency import ConcurrencyLimit
+from coatcheck.web.streams.followers import Streams
+from coatcheck.web.streams.waiting import Shutdown
+from coatcheck.workers.messages.dispatcher import Dispatcher
+from coatcheck.workers.telemetry.metrics import Gauge, Measures
+from coatcheck.workers.toolkit.tool import Catalogue
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """The store, its feed and who listens to it, and the way to the workers. Each connects when it is first used."""
+
+    store: TaskStore
+    feed: Feed
+    streams: Streams
+    waiting: ConcurrencyLimit
+    """Calls that wait for their jobs."""
+    dispatcher: Dispatcher
+
+
+class ConnectionsOfProcess:
+    """The connections of whatever process asks: a socket that two processes share mixes up their answers."""
+
+    def __init__(self, settings: Settings, catalogue: Catalogue) -> None:
+        self._settings = settings
+        self._catalogue = catalogue
+        self._by_pid: dict[int, Connections] = {}
+        self.measures = Measures(self._add, Gauge(lambda: self().streams.open, self._report))
+
+    def __call__(self) -> Connections:
+        """This process's own; made by its first request, so after every fork."""
+        pid = os.getpid()
+        # Two first requests may make two; one is kept, the other was never connected.
+        return self._by_pid.get(pid) or self._by_pid.setdefault(pid, self._make())
+
+    def end_streams(self) -> None:
+        """Let the streams of this process end, and none begin. Return at once."""
+        Shutdown.begin()
+        if (made := self._by_pid.get(os.getpid())) is not None:
+            made.streams.end_all()
+
+    def close(self) -> None:
+        """The connections of this process are closed, its streams have ended; the next request makes new ones."""
+        self.measures.close()
+        if (made := self._by_pid.pop(os.getpid(), None)) is not None:
+            made.streams.close()
+            made.feed.close()
+            made.dispatcher.close()
+            made.store.close()
+
+    def _add(self, process: str, number: int, counts: Mapping[str, int]) -> None:
+        self().store.statistics.add(process, number, counts)
+
+    def _report(self, process: str, streams: int) -> None:
+        self().store.statistics.report_streams(process, streams)
+
+    def _make(self) -> Connections:
+        settings = self._settings
+        web = settings.web
+        store, feed = TaskStore(settings.store, Patience.DOOR), Feed(settings.store)
+        # One who is everybody may have everything.
+        is_open = settings.auth.mode == "none"
+        streams = ConcurrencyLimit(
+            "streams",
+            web.streams,
+            0 if is_open else web.streams_per_owner,
+            lambda: TooManyStreams("This process holds as many streams as it may; poll, or try again later"),
+        )
+        waiting = ConcurrencyLimit(
+            "waiting calls",
+            web.waiting,
+            0 if is_open else web.waiting_per_owner,
+            lambda: TooManyWaiting("Too many calls are waiting for their results; try again, or use tasks"),
+        )
+        dispatcher = Dispatcher(settings.workers, settings.store, self._catalogue)
+        return Connections(store, feed, Streams(store, feed, streams), waiting, dispatcher)

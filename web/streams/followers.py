@@ -1,0 +1,220 @@
+"""What the streams of a process are told of their tasks: each change is read once, however many follow it."""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from coatcheck.tasks_store import Event, Feed, Owner, Status, StoreUnavailable, Task, TaskStore
+from coatcheck.web.errors import TooManyStreams
+from coatcheck.web.streams.concurrency import ConcurrencyLimit
+from coatcheck.web.streams.waiting import WAKE
+
+logger = logging.getLogger(__name__)
+
+PROGRESS_S: Final = 1.0
+"""The least time between two readings of a task that only reports progress; any other change is read at once."""
+
+AWAY_S: Final = 1.0
+"""The pause before the store is asked again after it did not answer."""
+
+
+SHARED_BYTES: Final = 32 * 1024
+"""The largest result that waits in memory for those who are told it. A larger one is read by each who is."""
+
+
+class Follower:
+    """What one stream has not told yet: of each task the newest state alone, and none twice."""
+
+    def __init__(self, owner: Owner, task_ids: Sequence[str]) -> None:
+        self.owner = owner
+        self.task_ids = tuple(dict.fromkeys(task_ids))
+        self._known: dict[str, object] = {}
+        self._news: dict[str, Task | None] = {}
+        self._lock = threading.Lock()
+        self._is_woken = threading.Event()
+
+    def put(self, task_id: str, task: Task | None) -> None:
+        """Leave the task's state, None when the task is gone."""
+        known = None if task is None else _looks_of(task)
+        with self._lock:
+            if task_id in self._known and self._known[task_id] == known:
+                return
+            self._known[task_id] = known
+            self._news[task_id] = task
+        self._is_woken.set()
+
+    def wake(self) -> None:
+        """End the wait for news that is going on, or the next one."""
+        self._is_woken.set()
+
+    def take(self, seconds: float) -> Mapping[str, Task | None]:
+        """Wait for news so long, and return them by the task's id; nothing when there were none."""
+        self._is_woken.wait(seconds)
+        self._is_woken.clear()
+        with self._lock:
+            news, self._news = self._news, {}
+        return news
+
+
+def _looks_of(task: Task) -> object:
+    """Return what differs between two states of a task, without its result: a task ends once."""
+    return task.status, task.updated_ms, task.message, task.progress, tuple(task.input_requests)
+
+
+class Streams:
+    """The followers of each task, and the thread that reads for them. It is made for the first one, so after a fork.
+
+    Thread-safe.
+    """
+
+    def __init__(self, store: TaskStore, feed: Feed, limit: ConcurrencyLimit) -> None:
+        self._store = store
+        self._feed = feed
+        self._limit = limit
+        self._followers: dict[str, set[Follower]] = {}
+        self._due: dict[str, float] = {}
+        """When each task is to be read that is to be read."""
+        self._read_at: dict[str, float] = {}
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self.is_ending = False
+        """Every stream ends with its result, and no other begins."""
+
+    @property
+    def open(self) -> int:
+        """How many streams there are."""
+        return self._limit.taken
+
+    @contextmanager
+    def place(self, owner: Owner) -> Iterator[None]:
+        """Hold a place for a stream of this owner. Raises TooManyStreams, LimitReached."""
+        if self.is_ending:
+            raise TooManyStreams("This process is about to end; try again")
+        with self._limit.place(owner):
+            yield
+
+    @contextmanager
+    def follow(self, owner: Owner, task_ids: Sequence[str]) -> Iterator[Follower]:
+        """Follow these tasks of this owner: their states of now come first, and no later one is missed."""
+        follower = Follower(owner, task_ids)
+        try:
+            for task_id in follower.task_ids:
+                self._add(follower, task_id)
+            WAKE.set(follower.wake)
+            yield follower
+        finally:
+            for task_id in follower.task_ids:
+                self._remove(follower, task_id)
+
+    def whole(self, owner: Owner, task: Task) -> Task:
+        """Return the task with its result, which is read now if it is large. Raises TaskNotFound, StoreUnavailable."""
+        is_left_out = task.status is Status.COMPLETED and task.result is None
+        return self._store.get(owner, task.task_id) if is_left_out else task
+
+    def end_all(self) -> None:
+        """Let every stream end, and none begin. Return at once."""
+        if not self.is_ending:
+            self.is_ending = True
+            with self._changed:
+                followers = {one for those in self._followers.values() for one in those}
+                self._changed.notify()
+            for follower in followers:
+                follower.wake()
+
+    def close(self) -> None:
+        """End all streams, and the thread."""
+        self.end_all()
+        if (thread := self._thread) is not None:
+            thread.join()
+
+    def _add(self, follower: Follower, task_id: str) -> None:
+        with self._changed:
+            if task_id not in self._followers:
+                self._followers[task_id] = set()
+                self._feed.follow(task_id, self._heard)
+            self._followers[task_id].add(follower)
+            # Read once it is followed, so that no state is missed.
+            self._due[task_id] = time.monotonic()
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="coatcheck-streams", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def _remove(self, follower: Follower, task_id: str) -> None:
+        with self._changed:
+            followers = self._followers.get(task_id, set())
+            if follower not in followers:
+                return
+            followers.discard(follower)
+            if followers:
+                return
+            del self._followers[task_id]
+            self._due.pop(task_id, None)
+            self._read_at.pop(task_id, None)
+            self._feed.unfollow(task_id, self._heard)
+
+    def _heard(self, event: Event) -> None:
+        """Called on the feed's thread."""
+        with self._changed:
+            if event.task_id not in self._followers:
+                return
+            now = time.monotonic()
+            at = now if event.progress is None else max(now, self._read_at.get(event.task_id, now) + PROGRESS_S)
+            self._due[event.task_id] = min(at, self._due.get(event.task_id, at))
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while not self.is_ending:
+            task_ids = self._wait_for_due()
+            try:
+                self._read(task_ids)
+            except Exception as fault:  # noqa: BLE001 - without this thread all streams of the process would be silent
+                logger.warning("tasks are read for their streams one by one: %s", type(fault).__name__)
+                for task_id in task_ids:
+                    self._read_alone(task_id)
+
+    def _wait_for_due(self) -> list[str]:
+        """Return the tasks that are to be read now, once there are any; nothing when all streams end."""
+        with self._changed:
+            while not self.is_ending:
+                now = time.monotonic()
+                due = [task_id for task_id, at in self._due.items() if at <= now]
+                if due:
+                    for task_id in due:
+                        del self._due[task_id]  # what happens from now on is read again
+                        self._read_at[task_id] = now
+                    return due
+                next_at = min(self._due.values(), default=None)
+                self._changed.wait(None if next_at is None else next_at - now)
+        return []
+
+    def _read(self, task_ids: Sequence[str]) -> None:
+        """Tell all who follow these tasks how they stand."""
+        with self._changed:
+            following = [(task_id, list(found)) for task_id in task_ids if (found := self._followers.get(task_id))]
+        try:
+            wanted = [(followers[0].owner, task_id) for task_id, followers in following]
+            tasks = self._store.get_all(wanted, SHARED_BYTES)
+        except StoreUnavailable as fault:
+            logger.warning("the streams wait for the store: %s", fault)
+            with self._changed:
+                for task_id in self._followers.keys() & task_ids:
+                    self._due.setdefault(task_id, time.monotonic() + AWAY_S)
+            return
+        for (task_id, followers), task in zip(following, tasks, strict=True):
+            for follower in followers:
+                follower.put(task_id, task)
+
+    def _read_alone(self, task_id: str) -> None:
+        """Tell who follows a task how it stands, or that nothing is known of it if it cannot be read."""
+        try:
+            self._read([task_id])
+        except Exception:
+            logger.exception("task %s cannot be read for its streams", task_id)
+            with self._changed:
+                followers = list(self._followers.get(task_id, ()))
+            for follower in followers:
+                follower.put(task_id, None)

@@ -1,0 +1,107 @@
+"""Answers of calls that take a while: as an event stream, or in one piece while the client is there."""
+
+import select
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import gevent
+from gevent.monkey import get_original
+
+from coatcheck.web.protocol.response import Answer, Answering
+from coatcheck.web.protocol.sse import COMMENT, COMMENT_S, event
+from coatcheck.web.server.in_flight import InFlight
+from coatcheck.web.streams.waiting import WAKE
+
+READABLE: Final = 1
+
+poll = get_original("select", "poll")  # the patched one would let others run
+
+
+class Client:
+    """The client of a call that is waited for, and whether it is still there."""
+
+    def __init__(self, connection: socket.socket | None) -> None:
+        """Without a connection nothing is known of its leaving."""
+        self._connection = connection
+        self.has_left = False
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Wake the wait when the client closes the connection while the block lasts."""
+        if self._connection is None:
+            yield
+            return
+        wake = WAKE.get()
+        watcher = gevent.get_hub().loop.io(self._connection.fileno(), READABLE)
+
+        def look() -> None:
+            watcher.stop()  # else it would be called again and again for what the client sends ahead
+            self.has_left = is_closed(self._connection)
+            if self.has_left and wake is not None:
+                wake()
+
+        watcher.start(look)
+        try:
+            yield
+        finally:
+            watcher.stop()
+            watcher.close()
+
+
+def streamed(answering: Answering, client: Client, in_flight: InFlight) -> Iterator[bytes]:
+    """The events of a call: what its client is told meanwhile, then its response, and nothing after that.
+
+    The call is cancelled when the client goes away or the stream is closed.
+
+    Source: basic/transports/streamable-http, "Receiving Messages".
+    """
+    last_sent = time.monotonic()
+    try:
+        yield COMMENT  # the headers leave with the first byte
+        with client.watched():
+            while True:
+                message = next(answering)
+                if client.has_left:
+                    return
+                if message is not None:
+                    yield from in_flight.pieces(event(message))
+                elif time.monotonic() - last_sent < COMMENT_S:
+                    continue
+                else:
+                    yield COMMENT
+                last_sent = time.monotonic()
+    except StopIteration as end:
+        yield from in_flight.pieces(event(end.value.message))
+    finally:
+        answering.close()
+
+
+def in_one_piece(answering: Answering, client: Client) -> Answer | None:
+    """The answer; None when the client went away, which cancelled the call."""
+    try:
+        with client.watched():
+            while not client.has_left:
+                next(answering)
+            return None
+    except StopIteration as end:
+        answer: Answer = end.value
+        return answer
+    finally:
+        answering.close()
+
+
+def is_closed(connection: socket.socket | None) -> bool:
+    """True when the client closed the connection; False when that cannot be known."""
+    if connection is None:
+        return False
+    try:
+        readable = poll()
+        readable.register(connection, select.POLLIN)
+        return bool(readable.poll(0)) and connection.recv(1, socket.MSG_PEEK) == b""
+    except ValueError:  # TLS cannot look ahead
+        return connection.fileno() < 0
+    except OSError:
+        return True

@@ -1,0 +1,70 @@
+"""Makes a tool of a method that a companion has."""
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from coatcheck.web.protocol.call import Call
+from coatcheck.web.streams.waiting import Progress
+from coatcheck.web.tool_calls.served_tools import Served
+from coatcheck.workers.settings import WorkerSettings
+from coatcheck.workers.toolkit.content import ToolResult
+from coatcheck.workers.toolkit.errors import ToolError
+from coatcheck.workers.toolkit.results import completed, tool_error
+from coatcheck.workers.toolkit.tool import Tool, described_tool
+
+Work = Callable[..., ToolResult | Generator[bytes | None, None, ToolResult]]
+"""Takes the call, and its arguments by name. Can wait, as `web.streams.waiting` does. Raises ToolError in words for a
+model, and whatever the front door has an answer for."""
+
+ROOM_BYTES: Final = 1024 * 1024
+"""For what is said about a result, which was measured when it was stored."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """What clients and models are told of a companion."""
+
+    title: str
+    description: str
+    takes: type[BaseModel]
+    """Its arguments."""
+    gives: Mapping[str, Any]
+    """A JSON Schema of its structured result."""
+    changes: bool = False
+    """It does more than read."""
+
+
+def served(work: Work, settings: WorkerSettings, definition: Definition) -> Served:
+    """The tool that has the name of the method."""
+    defined = described_tool(
+        name=work.__name__,
+        title=definition.title,
+        description=definition.description,
+        mode="inline",
+        input=definition.takes,
+        output=definition.gives,
+        annotations={
+            "readOnlyHint": not definition.changes,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": False,
+        },
+    )
+    form: dict[str, Any] = {
+        "server_info": settings.server_info,
+        "max_bytes": 2 * settings.max_result_bytes + ROOM_BYTES,
+    }
+
+    def serve(call: Call, arguments: Mapping[str, Any]) -> Progress:
+        try:
+            result = work(call, **defined.arguments.load(arguments))
+            if isinstance(result, Generator):
+                result = yield from result
+        except ToolError as error:
+            return tool_error(error.message, error.structured, **form)
+        return completed(result, defined.output, **form)
+
+    return Served(**{one.name: getattr(defined, one.name) for one in fields(Tool)}, serve=serve)

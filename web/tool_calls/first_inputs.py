@@ -1,0 +1,72 @@
+"""Input that a tool wants before its job begins, asked over as many rounds as the client needs.
+
+Nothing is stored meanwhile: the answers so far ride in the sealed state.
+
+Source: basic/patterns/mrtr; ext-tasks, tasks.md, "Task Creation".
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import orjson
+
+from coatcheck.web.errors import InvalidParams
+from coatcheck.web.protocol.serialization import compact, input_required
+from coatcheck.web.server.threads import AuthorsThread
+from coatcheck.web.tool_calls.input_responses import check_askable, checked_answers
+from coatcheck.web.tool_calls.request_state import Binding, Sealer, State
+from coatcheck.workers.toolkit.inputs import InputRequest
+from coatcheck.workers.toolkit.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class FirstAnswers:
+    """All that the tool asks first, answered: input key to request and answer, as the store wants them."""
+
+    answers: Mapping[str, tuple[bytes, bytes]]
+
+
+def first_round(
+    tool: Tool,
+    arguments: Mapping[str, Any],
+    state: State,
+    responses: Mapping[str, object],
+    declared: Mapping[str, object],
+    binding: Binding,
+    sealer: Sealer,
+    authors: AuthorsThread,
+) -> FirstAnswers | dict[str, object]:
+    """The answers that the job begins with; or, while some are missing, the result that asks for these.
+
+    Raises:
+        InvalidParams: an answer is wrong.
+        MissingCapability: the client cannot be asked.
+        InvalidArguments: the tool does not take the arguments.
+    """
+    if tool.ask_first is None:
+        return FirstAnswers({})
+    asked = authors.run(lambda: tool.first_requests(tool.arguments.load(arguments)))
+    requests = {key: compact(request.to_wire()) for key, request in asked.items()}
+    known = {key: compact(state.answers[key]) for key in requests if key in state.answers}
+    given = checked_answers({key: requests[key] for key in requests if key not in known}, responses)
+    for key, answer in given.items():
+        authors.run(partial(_validate, key, asked[key], orjson.loads(answer)))
+    known |= given
+    missing = {key: request for key, request in requests.items() if key not in known}
+    if missing:
+        check_askable(missing, declared)
+        answers = {key: orjson.loads(answer) for key, answer in known.items()}
+        return input_required(missing, sealer.seal(binding.salt, State(answers=answers, round=" ".join(missing))))
+    return FirstAnswers({key: (requests[key], known[key]) for key in requests})
+
+
+def _validate(key: str, request: InputRequest, answer: dict[str, Any]) -> None:
+    """The author's own check passes, for which only an accepted form has content. Raises InvalidParams in its words."""
+    if request.validate is None or answer.get("action", "accept") != "accept":
+        return
+    try:
+        request.validate(answer.get("content", {}) if "action" in answer else answer)
+    except ValueError as fault:
+        raise InvalidParams(f"inputResponses.{key}: {fault}") from fault

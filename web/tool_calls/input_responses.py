@@ -1,0 +1,69 @@
+"""Checks the answers of clients against the requests they answer."""
+
+from collections.abc import Mapping
+
+import orjson
+
+from coatcheck.web.errors import InvalidParams, MissingCapability
+from coatcheck.web.protocol.serialization import compact
+from coatcheck.web.server.threads import compute
+from coatcheck.workers.toolkit.errors import InvalidAnswer
+from coatcheck.workers.toolkit.inputs import check_answer, missing_capability
+
+
+def checked_answers(requests: Mapping[str, bytes], responses: Mapping[str, object]) -> dict[str, bytes]:
+    """The answers to these requests in the form that is stored; answers to anything else are left out.
+
+    Raises:
+        InvalidParams: an answer does not fit its request. The message names key and field; no answer is to be stored.
+
+    Source: ext-tasks, tasks.md, "Task Update Requests"; basic/patterns/mrtr, "Error Handling".
+    """
+    return compute(_checked, requests, responses)
+
+
+def _checked(requests: Mapping[str, bytes], responses: Mapping[str, object]) -> dict[str, bytes]:
+    answers: dict[str, bytes] = {}
+    faults: list[str] = []
+    for key, request in requests.items():
+        if key in responses:
+            try:
+                answers[key] = compact(check_answer(orjson.loads(request), responses[key]))
+            except InvalidAnswer as fault:
+                faults += [f"inputResponses.{key}: {line}" for line in fault.faults]
+    if faults:
+        raise InvalidParams("; ".join(faults))
+    return answers
+
+
+def check_askable(requests: Mapping[str, bytes], declared: Mapping[str, object]) -> None:
+    """The client declared all that it takes to be asked this.
+
+    Raises:
+        MissingCapability: it did not.
+
+    Source: basic/patterns/mrtr, "Server Requirements".
+    """
+    for request in requests.values():
+        if (missing := missing_capability(orjson.loads(request), declared)) is not None:
+            raise MissingCapability(missing)
+
+
+def check_declared(required: Mapping[str, object], declared: Mapping[str, object]) -> None:
+    """The client declared every capability that is required, each as deep as it is spelled out.
+
+    Raises:
+        MissingCapability: naming those it lacks.
+    """
+    lacking = {name: inner for name, inner in required.items() if not _is_declared(name, inner, declared)}
+    if lacking:
+        raise MissingCapability(lacking)
+
+
+def _is_declared(name: str, required: object, declared: Mapping[str, object]) -> bool:
+    given = declared.get(name)
+    if not isinstance(given, Mapping):
+        return False
+    if name == "elicitation" and not given.keys() & {"form", "url"}:
+        given = {"form": {}}  # an empty declaration means forms
+    return not isinstance(required, Mapping) or all(_is_declared(key, inner, given) for key, inner in required.items())

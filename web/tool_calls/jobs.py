@@ -1,0 +1,114 @@
+"""Starts, resumes and cancels jobs: the record first, then the message that a worker hears of it by."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import orjson
+
+from coatcheck.tasks_store import (
+    Answered,
+    CallConflict,
+    NewTask,
+    NextRun,
+    Outcome,
+    Owner,
+    Point,
+    Task,
+    new_task_id,
+    reach,
+)
+from coatcheck.web.access.limits import Limits
+from coatcheck.web.errors import LimitReached
+from coatcheck.web.streams.connections import Connections
+from coatcheck.workers.telemetry.logs import know
+from coatcheck.workers.telemetry.tracing import carried, know_task
+from coatcheck.workers.toolkit.errors import BrokerUnavailable
+from coatcheck.workers.toolkit.tool import Catalogue
+
+logger = logging.getLogger(__name__)
+
+
+class Jobs:
+    """The work behind tasks.
+
+    A message that the broker does not take is a line in the log, never an error: the record is durable and says what is
+    due, and the sweeper sends it.
+    """
+
+    def __init__(self, connections: Callable[[], Connections], catalogue: Catalogue, limits: Limits) -> None:
+        self._connections = connections
+        self._catalogue = catalogue
+        self._limits = limits
+
+    def create(self, new: NewTask) -> tuple[Task, bool]:
+        """The task is durable; the flag is True when this call made it, and then it is to be started.
+
+        A call that is repeated makes nothing, so no limit on new tasks refuses it.
+
+        Raises:
+            LimitReached: there are too many.
+            CallConflict: the idempotency key was used for another tool or other arguments.
+        """
+        if not new.trace and (trace := carried()):
+            new = replace(new, trace=orjson.dumps(trace))  # the job is a part of this request's trace at least
+        task, is_new = self._created(new)
+        know(task_id=task.task_id)
+        know_task(task.task_id)
+        return task, is_new
+
+    def start(self, owner: Owner, task: Task) -> None:
+        """The message of the first run is with the broker, or will be."""
+        reach(Point.CREATED)
+        run = NextRun(task.task_id, task.tool, 1, owner.tag)
+        self._send(run, lambda: self._connections().dispatcher.send_run(run))
+
+    def answer(self, owner: Owner, task_id: str, answers: Mapping[str, bytes]) -> Answered:
+        """The answers are durable, and when none is outstanding any more the job resumes.
+
+        Raises TaskNotFound, and InvalidParams for an answer that is too large.
+        """
+        self._limits.check_answers(answers)
+        connections = self._connections()
+        if not answers:
+            connections.store.confirm()  # an earlier request may have brought them, and heard of no success
+            return Answered()
+        answered = connections.store.answer(owner, task_id, answers)
+        if (run := answered.resumes) is not None:
+            reach(Point.ANSWERED)
+            self._send(run, lambda: connections.dispatcher.send_resume(run, answered.round))
+        return answered
+
+    def cancel(self, owner: Owner, task_id: str) -> None:
+        """The task is cancelled, or its run is asked to end. Raises TaskNotFound."""
+        connections = self._connections()
+        cancellation = connections.store.cancel(owner, task_id)
+        if (run := cancellation.run) is None:
+            return
+        tool = self._catalogue.get(run.tool)
+        terminate = cancellation.outcome is Outcome.REQUESTED and tool is not None and tool.terminate
+        self._send(run, lambda: connections.dispatcher.revoke(run, terminate=terminate))
+
+    def _created(self, new: NewTask) -> tuple[Task, bool]:
+        task_id = new_task_id(new.call)
+        try:
+            self._limits.check_task(new, task_id)
+        except LimitReached:
+            if (earlier := self._connections().store.repeated(new)) is None:
+                raise
+            return earlier, False
+        is_new = False
+        try:
+            task, is_new = self._connections().store.create(new, task_id)
+        except CallConflict:
+            self._limits.forget_task(new.owner, task_id)
+            raise
+        if not is_new:
+            self._limits.forget_task(new.owner, task_id)
+        return task, is_new
+
+    def _send(self, run: NextRun, send: Callable[[], None]) -> None:
+        try:
+            send()
+        except BrokerUnavailable as fault:
+            logger.warning("task %s: no message could be sent, the sweeper will see to it: %s", run.task_id, fault)

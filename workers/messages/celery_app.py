@@ -1,0 +1,98 @@
+"""The Celery application of the platform: names, queues and how messages are treated."""
+
+import ssl
+
+from celery import Celery
+from kombu import Queue
+
+from coatcheck.tasks_store import StoreSettings
+from coatcheck.workers.addresses import Address, address_of
+from coatcheck.workers.settings import WorkerSettings
+from coatcheck.workers.toolkit.tool import CELERY_PREFIX
+
+NAMESPACE = "coatcheck"
+"""Starts the names of our exchanges and keys, so that a broker can be shared."""
+
+ACCEPT = f"{CELERY_PREFIX}accept"
+"""The Celery task in the header of a resume chord."""
+
+
+def create_celery(settings: WorkerSettings, store: StoreSettings, *, reply_seconds: float = 15.0) -> Celery:
+    """An application that can send; a worker adds the Celery tasks.
+
+    `reply_seconds` is how long a broker or a result backend on Redis may take to reply.
+
+    Messages are acknowledged before the work, not after it: the record, its lease and the sweeper decide what must run
+    again, whatever the broker's visibility timeout. `acks_late` would only add deliveries beside a live run.
+    """
+    app = Celery(NAMESPACE, set_as_current=False)
+    broker = address_of(settings.broker_url)
+    results = address_of(settings.result_backend)
+    over_redis = {
+        "global_keyprefix": f"{NAMESPACE}:broker:",
+        "socket_timeout": reply_seconds,
+        "socket_connect_timeout": reply_seconds,
+        "socket_keepalive": True,
+    }
+    lead(app, broker, results)
+    app.conf.update(
+        task_default_queue=settings.queue,
+        task_queues=[Queue(settings.queue, queue_arguments={"x-queue-type": settings.queue_type})],
+        task_create_missing_queue_type=settings.queue_type,
+        task_default_exchange=settings.queue,
+        task_default_routing_key=settings.queue,
+        control_exchange=f"{NAMESPACE}.control",
+        event_exchange=f"{NAMESPACE}.events",
+        event_queue_prefix=f"{NAMESPACE}.events",
+        broker_transport_options={**(over_redis if broker.is_redis else {}), **broker.options},
+        result_backend_transport_options={"global_keyprefix": f"{NAMESPACE}:celery:", **results.options},
+        # By itself Celery would wait for two minutes.
+        redis_socket_timeout=reply_seconds,
+        redis_socket_connect_timeout=reply_seconds,
+        result_expires=3600,
+        task_ignore_result=True,
+        task_acks_late=False,
+        task_serializer="json",
+        result_serializer="json",
+        accept_content=["json"],
+        # The event would be a second message for each one that is sent, at more than a third of the cost of sending.
+        # Flower shows a run from when a worker has it, and how many wait, by their queue.
+        task_send_sent_event=False,
+        worker_send_task_events=True,
+        worker_concurrency=settings.concurrency,
+        # One message per free process: a short job never waits behind a long one that happens to hold it.
+        worker_prefetch_multiplier=1,
+        worker_disable_prefetch=broker.is_redis,
+        broker_connection_retry_on_startup=True,
+        # A Redis that is full, or read-only after a failover, refuses commands. That too is waited for.
+        broker_channel_error_retry=True,
+        # A redelivered message finds the lease taken; a cancelled run would lose what it has done.
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        worker_hijack_root_logger=True,
+        timezone="UTC",
+    )
+    if broker.is_tls:
+        app.conf.broker_use_ssl = tls(store)
+    if results.is_tls:
+        app.conf.redis_backend_use_ssl = tls(store)
+    return app
+
+
+def lead(app: Celery, broker: Address, results: Address) -> None:
+    """The application uses these servers.
+
+    Celery by itself prefers `CELERY_BROKER_URL` and `CELERY_RESULT_BACKEND` of the environment to what it is configured
+    with: our spellings of addresses mean nothing to it, and the servers of exposed tasks may be others.
+    """
+    app.conf.update(
+        broker_url=broker.url, broker_read_url=broker.url, broker_write_url=broker.url, result_backend=results.url
+    )
+    app.backend_cls = results.url
+
+
+def tls(store: StoreSettings) -> dict[str, object]:
+    """How Celery checks the certificate of a `rediss://` server: as the store does."""
+    if not store.redis_tls_verify:
+        return {"ssl_cert_reqs": ssl.CERT_NONE, "ssl_check_hostname": False}
+    options: dict[str, object] = {"ssl_cert_reqs": ssl.CERT_REQUIRED}
+    return options | ({"ssl_ca_certs": store.redis_ca_file} if store.redis_ca_file else {})

@@ -1,0 +1,265 @@
+"""The messages that start runs and resumes, and how they are sent. A message holds ids and keys, never content."""
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import BoundedSemaphore
+from typing import Any, Final
+
+from celery import Celery, chord
+from celery.canvas import Signature
+from kombu import Consumer, Exchange, Producer, Queue
+from kombu.exceptions import OperationalError
+
+from coatcheck.tasks_store import NextRun, StoreSettings
+from coatcheck.workers.messages.broker_client import keep_client
+from coatcheck.workers.messages.celery_app import ACCEPT, NAMESPACE, create_celery
+from coatcheck.workers.settings import WorkerSettings
+from coatcheck.workers.toolkit.errors import BrokerRefused, BrokerUnavailable
+from coatcheck.workers.toolkit.tool import CELERY_PREFIX, Catalogue
+
+PRODUCERS: Final = 10
+"""Connections by which one process sends at a time: as many as kombu keeps by itself."""
+
+WAIT_S: Final = 1.5
+"""How long a message waits for one of them."""
+
+REPLY_SECONDS = 0.75
+"""How long a broker may take to answer: a client waits for its handle meanwhile, and the sweeper sends what is late."""
+
+ANSWER_SECONDS: Final = 1.0
+"""How long workers may take to say what they do."""
+
+HEARD_IN_TRIES: Final = 5
+"""How often a broadcast is sent before nothing is heard: the first one starts the listening on some brokers."""
+
+PROBE_SECONDS: Final = 60.0
+"""How long the queue of a probe stays that was not ended."""
+
+ONE_MORE_TRY: Final = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
+"""For a connection that died while it was idle. A message that is sent twice does no harm."""
+
+
+class Dispatcher:
+    """Sends messages to workers; safe to share between threads, and with processes that are forked later.
+
+    Every method raises BrokerUnavailable when the broker did not take the message. Nothing is lost then: the record
+    says what is due, and the sweeper sends it later.
+    """
+
+    def __init__(self, settings: WorkerSettings, store: StoreSettings, catalogue: Catalogue) -> None:
+        self._settings = settings
+        self._store = store
+        self._catalogue = catalogue
+        self._queue = settings.queue
+        self._faults, self._refusals = _faults_of(create_celery(settings, store))
+        self._token = secrets.token_hex(8)
+        self._by_pid: dict[int, Celery] = {}
+        self._turns_by_pid: dict[int, BoundedSemaphore] = {}
+
+    @property
+    def _app(self) -> Celery:
+        """This process's own; made when it is first used, so after every fork, whatever its parent's threads held.
+
+        Apart from a worker's own app too, so that no thread of its main process ever holds a lock of that one.
+        """
+        pid = os.getpid()
+        return self._by_pid.get(pid) or self._by_pid.setdefault(pid, self._make())
+
+    def _make(self) -> Celery:
+        app = create_celery(self._settings, self._store, reply_seconds=REPLY_SECONDS)
+        app.conf.task_publish_retry_policy = ONE_MORE_TRY
+        # Else each thread makes a backend of its own, and for Celery the greenlet of a web connection is one.
+        app.conf.result_backend_thread_safe = True
+        app.conf.broker_transport_options = {**app.conf.broker_transport_options, **ONE_MORE_TRY}
+        app.conf.result_backend_transport_options["retry_policy"] = ONE_MORE_TRY
+        # Nobody waits for a result here. By itself Celery listens for those of every chord; where gevent patched it, an
+        # outage of the backend ends the listener, and with it every later chord of the process.
+        backend: Any = app.backend
+        backend.add_pending_result = lambda result, *_args, **_options: result
+        return app
+
+    def send_run(self, run: NextRun) -> None:
+        """The message that starts this run is with the broker."""
+        with self._turn(), self._broker_errors(), self._app.producer_or_acquire() as producer:
+            keep_client(producer.channel)
+            self._app.send_task(
+                CELERY_PREFIX + run.tool,
+                producer=producer,
+                args=(run.task_id,),
+                task_id=run.message_id,
+                queue=self.queue_of(run.tool),
+                ignore_result=True,
+                **_shown(run, run.task_id),
+            )
+
+    def send_resume(self, run: NextRun, keys: Sequence[str]) -> None:
+        """The chord that resumes a task is with the broker: one *accept* per answered key, then the next run.
+
+        The record is the truth, not the chord: lost, the sweeper starts the run; doubled, the lease makes the second a
+        no-op.
+        """
+        header = [
+            self._app.signature(
+                ACCEPT,
+                args=(run.task_id, key),
+                immutable=True,
+                options={"queue": self._queue, **_shown(run, run.task_id, key)},
+            )
+            for key in keys
+        ]
+        body: Signature = self._app.signature(
+            CELERY_PREFIX + run.tool,
+            args=(run.task_id,),
+            immutable=True,
+            options={"queue": self.queue_of(run.tool), "task_id": run.message_id, **_shown(run, run.task_id)},
+        )
+        with self._turn(), self._broker_errors():
+            chord(header, app=self._app)(body)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Hold one of the producers' turns: by itself kombu waits for a producer for as long as it takes.
+
+        Raises BrokerUnavailable when no turn comes in time.
+        """
+        pid = os.getpid()
+        turns = self._turns_by_pid.get(pid) or self._turns_by_pid.setdefault(pid, BoundedSemaphore(PRODUCERS))
+        if not turns.acquire(timeout=WAIT_S):
+            raise BrokerUnavailable("all connections to the broker are in use")
+        try:
+            yield
+        finally:
+            turns.release()
+
+    def revoke(self, run: NextRun, *, terminate: bool = False) -> None:
+        """Workers that listen drop the message of this run, or, with `terminate`, kill the process that runs it."""
+        with self._broker_errors():
+            self._app.control.revoke(run.message_id, terminate=terminate, signal="SIGKILL")
+
+    def check(self) -> None:
+        """The broker answers."""
+        with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
+            connection.ensure_connection(max_retries=1, interval_start=0, timeout=1)
+
+    def probe(self) -> None:
+        """Put a message into a queue of its own and take it out again, as senders and workers do."""
+        name = f"{NAMESPACE}.probe.{self._token}"
+        with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
+            connection.ensure_connection(max_retries=1, interval_start=0, timeout=1)
+            channel = connection.default_channel
+            exchange = Exchange(name, durable=False, auto_delete=True)
+            # What a process leaves that dies in between goes by itself.
+            queue = Queue(name, exchange, routing_key=name, durable=False, expires=PROBE_SECONDS)(channel)
+            queue.declare()
+            Producer(channel, exchange).publish("", routing_key=name)
+            if (message := queue.get()) is not None:
+                message.ack()
+            queue.delete()
+
+    def probe_control(self) -> None:
+        """Hear a broadcast as workers do: it tells them which runs are cancelled."""
+        with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
+            connection.ensure_connection(max_retries=1, interval_start=0, timeout=1)
+            channel = connection.default_channel
+            control: Any = self._app.control  # its types do not know its mailbox
+            exchange = control.mailbox.exchange
+            name = f"{NAMESPACE}.probe.control.{self._token}"
+            queue = Queue(name, exchange, durable=False, expires=PROBE_SECONDS)(channel)
+            heard: list[object] = []
+            with Consumer(channel, [queue], on_message=heard.append, no_ack=True):
+                for _ in range(HEARD_IN_TRIES):
+                    control.broadcast("ping", connection=connection)
+                    with suppress(TimeoutError):
+                        connection.drain_events(timeout=REPLY_SECONDS / HEARD_IN_TRIES)
+                    if heard:
+                        break
+            queue.delete()
+
+    def check_results(self) -> None:
+        """The result backend answers."""
+        try:
+            self._app.backend.get_task_meta("none", cache=False)
+        except Exception as fault:  # whatever library it is made of may raise what it likes
+            raise BrokerUnavailable(f"{type(fault).__name__}: {fault}") from fault
+
+    def backlog(self, queue: str) -> int:
+        """How many messages wait in this queue."""
+        with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
+            channel: Any = connection.default_channel  # its base class does not say that it can do this
+            # A passive look makes nothing; kombu's for Redis forgets the prefix of the keys, and a declaration there
+            # makes nothing either.
+            passive = connection.transport.driver_type != "redis"
+            try:
+                return int(channel.queue_declare(queue, passive=passive).message_count)
+            except connection.channel_errors:
+                return 0  # no worker has ever made it
+
+    def close(self) -> None:
+        """The connections of this process are closed."""
+        if (app := self._by_pid.pop(os.getpid(), None)) is not None:
+            app.close()
+
+    @contextmanager
+    def _broker_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except self._refusals as fault:
+            raise BrokerRefused(f"The broker refuses what this program needs: {_named(fault)}") from fault
+        except self._faults as fault:
+            raise BrokerUnavailable(str(fault)) from fault
+
+    def unserved(self, workers: int) -> tuple[int, list[str]]:
+        """Return how many workers answered, of so many, and a sentence for each message that none of these works on."""
+        with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
+            inspect: Any = self._app.control.inspect(timeout=ANSWER_SECONDS, limit=workers, connection=connection)
+            queues, known = inspect.active_queues() or {}, inspect.registered() or {}
+        served = {
+            (queue["name"], task.partition(" ")[0])
+            for worker, taken in queues.items()
+            for queue in taken or ()
+            for task in known.get(worker, ())
+        }
+        tools = [tool.name for tool in self._catalogue if tool.mode != "inline"]
+        needed = [(self._queue, ACCEPT), *((self.queue_of(name), CELERY_PREFIX + name) for name in tools)]
+        return len(queues), [
+            f"none takes {task} from the queue {queue}" for queue, task in needed if (queue, task) not in served
+        ]
+
+    def queue_of(self, tool: str) -> str:
+        """The queue that messages of this tool wait in."""
+        known = self._catalogue.get(tool)
+        return (known.queue if known else None) or self._queue
+
+
+def _shown(run: NextRun, *args: str) -> dict[str, Any]:
+    """What Flower and logs show for the arguments of a message: those there are, and whose task it is, by a tag.
+
+    Left to itself, Celery would find out how to show what it does not know.
+    """
+    return {"argsrepr": repr(args), "kwargsrepr": repr({"owner": run.owner_tag})}
+
+
+def _named(fault: BaseException) -> str:
+    """Return the words of the broker, and those that a Redis leaves out of them."""
+    words = str(fault).partition(" script: on ")[0]
+    if words.endswith("access a channel"):
+        return (
+            f"{words}; workers listen to {NAMESPACE}:broker:/0.{NAMESPACE}.control.pidbox, which an ACL must name whole"
+        )
+    if words.endswith("access a key"):
+        return f"{words}; those of the broker begin with {NAMESPACE}:broker:"
+    return words
+
+
+Errors = tuple[type[BaseException], ...]
+
+
+def _faults_of(app: Celery) -> tuple[Errors, Errors]:
+    """Return everything that says that the broker did not take a message, and that it answered so.
+
+    These are what Celery raises and what its driver does.
+    """
+    connection = app.connection_for_write()
+    return (OperationalError, OSError, *connection.connection_errors), tuple(connection.channel_errors)

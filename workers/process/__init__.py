@@ -1,0 +1,1 @@
+"""The Celery side of a worker process: tasks, pools, the consumer."""

@@ -1,0 +1,20 @@
+"""The tools of a deployment: those in its modules, and those in its file of exposed Celery tasks."""
+
+from coatcheck.workers.addresses import unpickled_by
+from coatcheck.workers.settings import WorkerSettings
+from coatcheck.workers.toolkit.errors import UnsafeResults
+from coatcheck.workers.toolkit.expose_file import exposed_in
+from coatcheck.workers.toolkit.tool import Catalogue
+
+
+def load_catalogue(settings: WorkerSettings) -> Catalogue:
+    """Every tool that the settings name.
+
+    Raises:
+        ToolModuleError, ToolFileError, ToolDefinitionError: a tool cannot be offered as it is.
+        UnsafeResults: results of exposed tasks would be unpickled here.
+    """
+    catalogue = Catalogue.load(settings.tools, exposed_in(settings.expose_file) if settings.expose_file else ())
+    if any(tool.exposed for tool in catalogue) and (backend := unpickled_by(settings.expose_result_backend)):
+        raise UnsafeResults(backend)
+    return catalogue
