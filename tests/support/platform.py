@@ -28,11 +28,18 @@ QUICK: Mapping[str, str] = {
 class Platform:
     """A store that is the broker too, a front door, and any number of workers, started by the Procfile's commands.
 
-    `env` holds for all processes; `start_web` and `start_worker` take more of it for one.
+    `env` holds for all processes; `start_web` and `start_worker` take more of it for one. They run in `cwd`, where
+    gunicorn's settings are at `gunicorn_config`.
     """
 
     def __init__(
-        self, *, tools: str = "tests.e2e.tools", env: Mapping[str, str] | None = None, valkey: Valkey | None = None
+        self,
+        *,
+        tools: str = "tests.e2e.tools",
+        env: Mapping[str, str] | None = None,
+        valkey: Valkey | None = None,
+        cwd: Path = ROOT,
+        gunicorn_config: Path = Path("web/gunicorn.conf.py"),
     ) -> None:
         self.valkey = valkey or Valkey(appendonly="yes", appendfsync="always")
         self.folder = self.valkey.folder
@@ -40,6 +47,8 @@ class Platform:
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self.webs: list[Process] = []
         self.workers: list[Process] = []
+        self._cwd = cwd
+        self._gunicorn_config = gunicorn_config
         self._env = {
             **QUICK,
             "REDIS_URL": self.valkey.url,
@@ -63,7 +72,7 @@ class Platform:
     def start_web(self, *, port: int | None = None, env: Mapping[str, str] | None = None) -> Process:
         """A front door runs, with the platform's port unless given another; it may not listen yet."""
         more = {"PORT": str(port or self.port), **(env or {})}
-        command = ["gunicorn", "--config", "web/gunicorn.conf.py", "coatcheck.web.wsgi:app"]
+        command = ["gunicorn", "--config", str(self._gunicorn_config), "coatcheck.web.wsgi:app"]
         process = self.process(f"web-{len(self.webs) + 1}", command, more)
         self.webs.append(process)
         return process.start()
@@ -146,4 +155,6 @@ class Platform:
     ) -> Process:
         """Another process of the platform, not started: `python -m` this command, with the platform's settings."""
         python = [sys.executable, "-m", *command]
-        return Process(python, name=name, folder=self.folder, env={**self._env, **env}, cwd=ROOT, pass_fds=pass_fds)
+        return Process(
+            python, name=name, folder=self.folder, env={**self._env, **env}, cwd=self._cwd, pass_fds=pass_fds
+        )
