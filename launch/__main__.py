@@ -10,11 +10,11 @@ from pathlib import Path
 from coatcheck.launch.console import Console
 from coatcheck.launch.embedded_redis import embedded_redis
 from coatcheck.launch.errors import LaunchError
-from coatcheck.launch.events import Events, StopAsked
+from coatcheck.launch.events import Events, StopRequested
 from coatcheck.launch.lock import folder_lock
 from coatcheck.launch.ports import check_port_is_free
 from coatcheck.launch.procfile import read_procfile
-from coatcheck.launch.running import announced
+from coatcheck.launch.running_file import running_file
 from coatcheck.launch.settings import LaunchSettings
 from coatcheck.launch.supervisor import Supervisor, addresses
 
@@ -51,7 +51,7 @@ def run(procfile: Path, events: Events) -> None:
         check_port_is_free("FLOWER_PORT", settings.flower_port)
         redis = None if settings.redis_url else stack.enter_context(embedded_redis(settings.data_dir))
         redis_url = settings.redis_url or ("" if redis is None else redis.url)
-        stack.enter_context(announced(settings.data_dir, addresses(settings, redis_url)))
+        stack.enter_context(running_file(settings.data_dir, addresses(settings, redis_url)))
         Supervisor(settings, processes, redis, lock_descriptor, Console(), events).run()
 
 
@@ -61,7 +61,7 @@ def stop_on_signals(events: Events) -> None:
         # `nohup` has hang-ups ignored, and means it.
         if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
             continue
-        signal.signal(number, lambda _number, _frame: events.put(StopAsked()))
+        signal.signal(number, lambda _number, _frame: events.put(StopRequested()))
 
 
 if __name__ == "__main__":

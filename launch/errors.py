@@ -11,7 +11,7 @@ class LaunchError(Exception):
     """The platform does not run; the message says why and what to do."""
 
 
-class InvalidSettings(LaunchError):
+class InvalidLaunchSettings(LaunchError):
     """Variables of the environment have values that cannot be used; every fault is named."""
 
     def __init__(self, faults: Sequence[str]) -> None:

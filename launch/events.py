@@ -5,12 +5,12 @@ from queue import SimpleQueue
 
 
 @dataclass(frozen=True, slots=True)
-class StopAsked:
+class StopRequested:
     """A signal asks the whole platform to stop."""
 
 
 @dataclass(frozen=True, slots=True)
-class RedisAnswers:
+class RedisReady:
     """The embedded Redis has read its data and answers."""
 
 
@@ -35,6 +35,6 @@ class ChildEnded:
     returncode: int
 
 
-Event = StopAsked | RedisAnswers | PlatformReady | PlatformNotReady | ChildEnded
+Event = StopRequested | RedisReady | PlatformReady | PlatformNotReady | ChildEnded
 # A SimpleQueue, because its `put` may interrupt itself: signal handlers use it.
 Events = SimpleQueue[Event]

@@ -7,7 +7,7 @@ from honcho.environ import parse_procfile
 
 from coatcheck.launch.errors import ProcfileUnusable
 
-RELEASE = "release"
+RELEASE_ENTRY = "release"
 """The entry that is no process: a platform runs it to its end before a new version starts."""
 
 
@@ -23,7 +23,7 @@ def read_procfile(path: Path) -> dict[str, str]:
     except UnicodeDecodeError as error:
         raise ProcfileUnusable(path, "it is not UTF-8 text") from error
     processes: dict[str, str] = dict(parse_procfile(text).processes)
-    processes.pop(RELEASE, None)
+    processes.pop(RELEASE_ENTRY, None)
     if not processes:
         raise ProcfileUnusable(path, "it lists no process")
     for name, command in processes.items():

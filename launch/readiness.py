@@ -6,9 +6,9 @@ import time
 
 from coatcheck.launch.events import Events, PlatformNotReady, PlatformReady
 
-POLL_INTERVAL_S = 0.1
+READINESS_POLL_S = 0.1
 """Between two looks at `/readyz`."""
-LONGEST_BODY = 500
+MAX_SHOWN_CHARACTERS = 500
 """In characters: how much of a refusal is shown."""
 
 
@@ -19,7 +19,7 @@ def report_readiness(port: int, limit_s: float, events: Events, stopped: threadi
         if time.monotonic() >= deadline:
             events.put(PlatformNotReady(limit_s, why))
             return
-        if stopped.wait(POLL_INTERVAL_S):
+        if stopped.wait(READINESS_POLL_S):
             return
     events.put(PlatformReady())
 
@@ -36,4 +36,4 @@ def _why_not_ready(port: int) -> str | None:
         connection.close()
     if response.status == http.client.OK:
         return None
-    return f"/readyz says {response.status}: {body.strip()[:LONGEST_BODY]}"
+    return f"/readyz says {response.status}: {body.strip()[:MAX_SHOWN_CHARACTERS]}"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from coatcheck.launch.errors import HIGHEST_PORT, InvalidSettings
+from coatcheck.launch.errors import HIGHEST_PORT, InvalidLaunchSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class LaunchSettings:
         if not faults and port == flower_port:
             faults.append(f"PORT and FLOWER_PORT are both {port}; they must differ.")
         if faults:
-            raise InvalidSettings(faults)
+            raise InvalidLaunchSettings(faults)
         return cls(
             port=port,
             flower_port=flower_port,

@@ -18,10 +18,10 @@ from coatcheck.launch.events import (
     Events,
     PlatformNotReady,
     PlatformReady,
-    RedisAnswers,
-    StopAsked,
+    RedisReady,
+    StopRequested,
 )
-from coatcheck.launch.leash import Leash
+from coatcheck.launch.process_group_guard import ProcessGroupGuard
 from coatcheck.launch.readiness import report_readiness
 from coatcheck.launch.settings import LaunchSettings
 
@@ -32,7 +32,7 @@ REDIS_STOP_WAIT_S = 2.0
 """What the embedded Redis has for closing its file, after all others have ended."""
 READY_WAIT_S = 60.0
 """How long the platform may take until it would answer a tool call."""
-REDIS = "redis"
+REDIS_NAME = "redis"
 """The name of the embedded Redis among the processes."""
 
 
@@ -63,17 +63,17 @@ class Supervisor:
 
         Raises ProcessEnded when a process ends by itself, and NotReady; nothing is left then either.
         """
-        with Leash() as leash:
+        with ProcessGroupGuard() as leash:
             try:
                 self._start_redis(leash)
                 self._follow_events(leash)
             finally:
                 self._stop()
 
-    def _follow_events(self, leash: Leash) -> None:
+    def _follow_events(self, leash: ProcessGroupGuard) -> None:
         while True:
             match self._events.get():
-                case RedisAnswers():
+                case RedisReady():
                     self._start_processes(leash)
                 case PlatformReady():
                     self._console.say("ready")
@@ -81,22 +81,22 @@ class Supervisor:
                     raise NotReady(waited_s, why)
                 case ChildEnded(name, returncode):
                     raise ProcessEnded(name, returncode)
-                case StopAsked():
+                case StopRequested():
                     self._console.say("stopping")
                     return
 
-    def _start_redis(self, leash: Leash) -> None:
+    def _start_redis(self, leash: ProcessGroupGuard) -> None:
         if self._redis is None:
-            self._events.put(RedisAnswers())  # not ours to start; /readyz tells whether it answers
+            self._events.put(RedisReady())  # not ours to start; /readyz tells whether it answers
             return
-        self._console.introduce(REDIS)
+        self._console.introduce(REDIS_NAME)
         self._redis_child = Child(
-            REDIS, self._redis.command, os.environ, self._console, self._events, pass_fds=[self._lock_descriptor]
+            REDIS_NAME, self._redis.command, os.environ, self._console, self._events, pass_fds=[self._lock_descriptor]
         )
         leash.hold(self._redis_child.group)
         self._watch(partial(self._redis.report_answer, self._events, self._stopped))
 
-    def _start_processes(self, leash: Leash) -> None:
+    def _start_processes(self, leash: ProcessGroupGuard) -> None:
         redis_url = self._settings.redis_url if self._redis is None else self._redis.url
         environ = process_environ(self._settings, redis_url or "")
         for name in self._processes:

@@ -6,33 +6,33 @@ from functools import cache
 from flask import Flask, Response
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from coatcheck.web.access.access_policy import Admission
-from coatcheck.web.legacy import REVISIONS, OlderEra
+from coatcheck.web.access.access_policy import AccessPolicy
+from coatcheck.web.legacy import REVISIONS, LegacyHandler
 from coatcheck.web.methods.discover import Discover
 from coatcheck.web.methods.subscriptions import Subscriptions
-from coatcheck.web.methods.tasks import Tasks
+from coatcheck.web.methods.tasks import TaskMethods
 from coatcheck.web.methods.tools import CallTool, ListTools
 from coatcheck.web.operations.health import health
 from coatcheck.web.operations.home import home
-from coatcheck.web.operations.metrics import LIMITS, ClientNames, Measured, metrics
-from coatcheck.web.protocol.origin import Doorkeeper
-from coatcheck.web.protocol.response import Era
-from coatcheck.web.rpc.dispatch import Dispatch, Method
-from coatcheck.web.rpc.endpoint import PATHS, endpoint
-from coatcheck.web.rpc.front_door import FrontDoor
+from coatcheck.web.operations.metrics import LIMITS_REACHED, ClientNameCounter, MetricsMiddleware, metrics
+from coatcheck.web.protocol.request_guard import RequestGuard
+from coatcheck.web.protocol.response import ProtocolHandler
+from coatcheck.web.rpc.direct_flask import DirectFlask
+from coatcheck.web.rpc.dispatch import Method, MethodDispatcher
+from coatcheck.web.rpc.endpoint import ENDPOINT_PATHS, endpoint
 from coatcheck.web.server.body import BodyReader
-from coatcheck.web.server.in_flight import InFlight
-from coatcheck.web.settings.web import Settings
+from coatcheck.web.server.memory_limit import MemoryLimit
+from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.connections import ConnectionsOfProcess
-from coatcheck.web.task_tools.offer import companions
+from coatcheck.web.task_tools.offer import task_tools
 from coatcheck.web.tool_calls.calls import Calls
 from coatcheck.web.tool_calls.jobs import Jobs
-from coatcheck.web.tool_calls.request_state import Sealer
+from coatcheck.web.tool_calls.request_state import StateSealer
 from coatcheck.workers.toolkit.catalogue import load_catalogue
 from coatcheck.workers.toolkit.tool import Catalogue
 
 
-def create_app(settings: Settings) -> Flask:
+def create_app(settings: ServerSettings) -> Flask:
     """The front door as a WSGI application. Nothing is connected before the first request.
 
     Raises:
@@ -41,12 +41,12 @@ def create_app(settings: Settings) -> Flask:
     """
     catalogue = load_catalogue(settings.workers)
     connections = ConnectionsOfProcess(settings, catalogue)
-    admission = Admission(settings, catalogue, connections)
+    admission = AccessPolicy(settings, catalogue, connections)
     jobs = Jobs(connections, catalogue, admission.limits)
     calls = Calls(settings, connections, jobs)
-    sealer = Sealer(_secret(settings, connections), settings.web.state_ms // 1000)
-    tasks = Tasks(connections, jobs, admission.scopes, admission.limits)
-    more = companions(catalogue, settings, connections, jobs, calls, admission.scopes, admission.limits)
+    sealer = StateSealer(_secret(settings, connections), settings.web.state_ms // 1000)
+    tasks = TaskMethods(connections, jobs, admission.scopes, admission.limits)
+    more = task_tools(catalogue, settings, connections, jobs, calls, admission.scopes, admission.limits)
     offered = Catalogue([*catalogue, *more])
     lists = ListTools(offered, settings.web.page_size, admission.cache_scope, admission.scopes.may_use)
     methods: Mapping[str, Method] = {
@@ -62,29 +62,29 @@ def create_app(settings: Settings) -> Flask:
     }
 
     def count_limit(limit: str) -> None:
-        connections.measures.count(LIMITS, limit)
+        connections.measures.count(LIMITS_REACHED, limit)
 
     older = tuple(REVISIONS) if settings.web.legacy else ()
-    dispatch = Dispatch(
+    dispatch = MethodDispatcher(
         methods,
         settings.workers.server_info,
         admission.admit,
         count_limit,
         older,
         requires_task_name=settings.web.require_task_name,
-        count_nameless=ClientNames(connections).count,
+        count_nameless=ClientNameCounter(connections).count,
     )
-    others: list[Era] = []
+    others: list[ProtocolHandler] = []
     if settings.web.legacy:
-        others.append(OlderEra(offered, settings, connections, admission, jobs, calls, lists, count_limit))
-    app = FrontDoor("coatcheck")
+        others.append(LegacyHandler(offered, settings, connections, admission, jobs, calls, lists, count_limit))
+    app = DirectFlask("coatcheck")
     app.url_map.strict_slashes = True
     app.url_map.redirect_defaults = False
     app.url_map.merge_slashes = False
-    in_flight = InFlight()
+    in_flight = MemoryLimit()
     bodies = BodyReader(settings.web.max_body_bytes, settings.web.body_ms / 1000, in_flight)
-    doorkeeper = Doorkeeper(settings.web)
-    app.serve(PATHS, endpoint(dispatch, others, doorkeeper, admission.caller_of, bodies, in_flight))
+    doorkeeper = RequestGuard(settings.web)
+    app.serve(ENDPOINT_PATHS, endpoint(dispatch, others, doorkeeper, admission.caller_of, bodies, in_flight))
     app.register_blueprint(health(connections))
     app.register_blueprint(metrics(settings, catalogue, connections, doorkeeper))
     app.register_blueprint(home(settings.web, settings.workers.server_name, doorkeeper))
@@ -92,11 +92,11 @@ def create_app(settings: Settings) -> Flask:
         app.register_blueprint(metadata)
     app.register_error_handler(HTTPException, _plain)
     app.extensions["coatcheck"] = connections
-    app.wsgi_app = Measured(app.wsgi_app, connections, methods)  # type: ignore[method-assign]
+    app.wsgi_app = MetricsMiddleware(app.wsgi_app, connections, methods)  # type: ignore[method-assign]
     return app
 
 
-def _secret(settings: Settings, connections: ConnectionsOfProcess) -> Callable[[], bytes]:
+def _secret(settings: ServerSettings, connections: ConnectionsOfProcess) -> Callable[[], bytes]:
     """The secret that all web processes share; the store's is asked for once, by the first call that needs it."""
     if settings.web.secret_key:
         key = settings.web.secret_key.encode()

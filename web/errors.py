@@ -32,10 +32,10 @@ UNSUPPORTED_VERSION: Final = -32022
 """Source: schema, UnsupportedProtocolVersionError."""
 UNAUTHENTICATED: Final = 401
 """Ours, as the next two: the HTTP status, which lies outside the codes that JSON-RPC reserves."""
-NOT_ALLOWED: Final = 403
+FORBIDDEN: Final = 403
 LIMIT_REACHED: Final = 429
 
-AWAY_S: Final = 2
+RETRY_AFTER_S: Final = 2
 """After how many seconds a client may try again when the store, the broker or the issuer is away."""
 
 
@@ -68,7 +68,7 @@ class HeaderMismatch(WebError):
     """A header that mirrors the body is missing, malformed or says something else."""
 
 
-class MissingCapability(WebError):
+class MissingClientCapability(WebError):
     """The client did not declare what the request needs."""
 
     def __init__(self, required: Mapping[str, object]) -> None:
@@ -93,7 +93,7 @@ class CallFailed(WebError):
         self.author_data = data
 
 
-class Forbidden(WebError):
+class RequestForbidden(WebError):
     """The request came for a host or from a web page that this server does not know."""
 
 
@@ -117,7 +117,7 @@ class InsufficientScope(WebError):
 class IssuerUnavailable(WebError):
     """Whether a token is good cannot be known, because its issuer does not tell its keys."""
 
-    def __init__(self, why: str, retry_after_s: float = AWAY_S) -> None:
+    def __init__(self, why: str, retry_after_s: float = RETRY_AFTER_S) -> None:
         super().__init__(why)
         self.headers = _retry_after(retry_after_s)
 
@@ -162,7 +162,7 @@ class TooManyWaiting(WebError):
     """As many calls wait for their jobs in this process as may."""
 
 
-class AuthorsCodeTooSlow(WebError):
+class AuthorCodeTooSlow(WebError):
     """Code of a tool that runs in this process took too long; it belongs on a worker."""
 
 
@@ -170,14 +170,14 @@ class TooManyStreams(WebError):
     """As many streams are open in this process as may, or it is about to end."""
 
 
-class InvalidSettings(WebError):
+class InvalidWebSettings(WebError):
     """The environment does not say how to run; every fault names its variable."""
 
     variables: Collection[str] = ()
     """Those at fault, where it is known."""
 
 
-class Row(NamedTuple):
+class ErrorMapping(NamedTuple):
     """How one kind of exception is answered."""
 
     code: int
@@ -187,49 +187,53 @@ class Row(NamedTuple):
     retry_after_s: int | None = None
 
 
-TABLE: Final[Mapping[type[Exception], Row]] = {
-    MalformedJson: Row(PARSE_ERROR, 400),
-    InvalidMessage: Row(INVALID_REQUEST, 400),
-    MethodNotFound: Row(METHOD_NOT_FOUND, 404),
-    InvalidParams: Row(INVALID_PARAMS, 400),
-    HeaderMismatch: Row(HEADER_MISMATCH, 400),
-    MissingCapability: Row(MISSING_CAPABILITY, 400),
-    UnsupportedVersion: Row(UNSUPPORTED_VERSION, 400),
-    TaskNotFound: Row(INVALID_PARAMS, 400, "No task with this id"),
-    CallConflict: Row(INVALID_PARAMS, 400, "The idempotency key was used for another tool or other arguments"),
-    Unauthenticated: Row(UNAUTHENTICATED, 401),
-    Forbidden: Row(INVALID_REQUEST, 403),
-    InsufficientScope: Row(NOT_ALLOWED, 403),
-    MethodNotAllowed: Row(INVALID_REQUEST, 405),
-    NotAcceptable: Row(INVALID_REQUEST, 406),
-    MalformedBody: Row(INVALID_REQUEST, 400),
-    BodyTooSlow: Row(INVALID_REQUEST, 408),
-    BodyTooLarge: Row(INVALID_REQUEST, 413),
-    UnsupportedMediaType: Row(INVALID_REQUEST, 415),
-    LimitReached: Row(LIMIT_REACHED, 429),
-    IssuerUnavailable: Row(INTERNAL_ERROR, 503, "The issuer of tokens does not answer"),
-    TooManyWaiting: Row(INTERNAL_ERROR, 503, retry_after_s=AWAY_S),
-    AuthorsCodeTooSlow: Row(INTERNAL_ERROR, 503, retry_after_s=AWAY_S),
-    TooManyStreams: Row(INTERNAL_ERROR, 503, retry_after_s=AWAY_S),
-    StoreUnavailable: Row(INTERNAL_ERROR, 503, "The task store does not answer", AWAY_S),
-    WriteUnconfirmed: Row(INTERNAL_ERROR, 503, "The task store does not confirm that writes are on disk", AWAY_S),
-    StoreRefused: Row(INTERNAL_ERROR, 503, "The task store takes no writes now", AWAY_S),
-    StoreForbidden: Row(INTERNAL_ERROR, 503, "The task store lets this server do less than it needs", AWAY_S),
-    BrokerUnavailable: Row(INTERNAL_ERROR, 503, "The message broker does not answer", AWAY_S),
+ERROR_TABLE: Final[Mapping[type[Exception], ErrorMapping]] = {
+    MalformedJson: ErrorMapping(PARSE_ERROR, 400),
+    InvalidMessage: ErrorMapping(INVALID_REQUEST, 400),
+    MethodNotFound: ErrorMapping(METHOD_NOT_FOUND, 404),
+    InvalidParams: ErrorMapping(INVALID_PARAMS, 400),
+    HeaderMismatch: ErrorMapping(HEADER_MISMATCH, 400),
+    MissingClientCapability: ErrorMapping(MISSING_CAPABILITY, 400),
+    UnsupportedVersion: ErrorMapping(UNSUPPORTED_VERSION, 400),
+    TaskNotFound: ErrorMapping(INVALID_PARAMS, 400, "No task with this id"),
+    CallConflict: ErrorMapping(INVALID_PARAMS, 400, "The idempotency key was used for another tool or other arguments"),
+    Unauthenticated: ErrorMapping(UNAUTHENTICATED, 401),
+    RequestForbidden: ErrorMapping(INVALID_REQUEST, 403),
+    InsufficientScope: ErrorMapping(FORBIDDEN, 403),
+    MethodNotAllowed: ErrorMapping(INVALID_REQUEST, 405),
+    NotAcceptable: ErrorMapping(INVALID_REQUEST, 406),
+    MalformedBody: ErrorMapping(INVALID_REQUEST, 400),
+    BodyTooSlow: ErrorMapping(INVALID_REQUEST, 408),
+    BodyTooLarge: ErrorMapping(INVALID_REQUEST, 413),
+    UnsupportedMediaType: ErrorMapping(INVALID_REQUEST, 415),
+    LimitReached: ErrorMapping(LIMIT_REACHED, 429),
+    IssuerUnavailable: ErrorMapping(INTERNAL_ERROR, 503, "The issuer of tokens does not answer"),
+    TooManyWaiting: ErrorMapping(INTERNAL_ERROR, 503, retry_after_s=RETRY_AFTER_S),
+    AuthorCodeTooSlow: ErrorMapping(INTERNAL_ERROR, 503, retry_after_s=RETRY_AFTER_S),
+    TooManyStreams: ErrorMapping(INTERNAL_ERROR, 503, retry_after_s=RETRY_AFTER_S),
+    StoreUnavailable: ErrorMapping(INTERNAL_ERROR, 503, "The task store does not answer", RETRY_AFTER_S),
+    WriteUnconfirmed: ErrorMapping(
+        INTERNAL_ERROR, 503, "The task store does not confirm that writes are on disk", RETRY_AFTER_S
+    ),
+    StoreRefused: ErrorMapping(INTERNAL_ERROR, 503, "The task store takes no writes now", RETRY_AFTER_S),
+    StoreForbidden: ErrorMapping(
+        INTERNAL_ERROR, 503, "The task store lets this server do less than it needs", RETRY_AFTER_S
+    ),
+    BrokerUnavailable: ErrorMapping(INTERNAL_ERROR, 503, "The message broker does not answer", RETRY_AFTER_S),
 }
 """Exception → JSON-RPC code → HTTP status. What is not here is an incident of ours.
 
 Source: basic/transports/streamable-http, "Sending Messages" and "Server Validation".
 """
 
-STATUS_OF_AUTHORS_CODE: Final[Mapping[int, int]] = {
-    row.code: row.status for row in TABLE.values() if row.status in (400, 404)
+STATUS_OF_AUTHOR_CODE: Final[Mapping[int, int]] = {
+    row.code: row.status for row in ERROR_TABLE.values() if row.status in (400, 404)
 }
 """HTTP status of a JSON-RPC error that a tool's author raised; any other code is answered with 200."""
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class JsonRpcError:
     """A JSON-RPC error with the HTTP status that it goes out with."""
 
     code: int
@@ -239,18 +243,18 @@ class Refusal:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def refusal_of(fault: Exception) -> Refusal | None:
+def json_rpc_error_of(fault: Exception) -> JsonRpcError | None:
     """How this exception is answered, or None when it is not one that a client may hear of."""
     if isinstance(fault, CallFailed):
-        return Refusal(fault.code, str(fault), STATUS_OF_AUTHORS_CODE.get(fault.code, 200), fault.author_data)
-    row = TABLE.get(type(fault))
+        return JsonRpcError(fault.code, str(fault), STATUS_OF_AUTHOR_CODE.get(fault.code, 200), fault.author_data)
+    row = ERROR_TABLE.get(type(fault))
     if row is None:
         return None
     headers = {} if row.retry_after_s is None else {"Retry-After": str(row.retry_after_s)}
     data = None
     if isinstance(fault, WebError):
         data, headers = fault.data, {**headers, **fault.headers}
-    return Refusal(row.code, row.words or str(fault), row.status, data, headers)
+    return JsonRpcError(row.code, row.words or str(fault), row.status, data, headers)
 
 
 def _retry_after(seconds: float) -> Mapping[str, str]:

@@ -17,7 +17,7 @@ from typing import Any
 from gunicorn.errors import HaltServer
 from gunicorn.glogging import Logger
 
-from coatcheck.web.errors import CANNOT_START, InvalidSettings
+from coatcheck.web.errors import CANNOT_START, InvalidWebSettings
 from coatcheck.web.server import loop_monitor
 from coatcheck.web.server.json_log import JsonLog
 from coatcheck.web.server.worker import BoundedGeventWorker, BoundedRequest
@@ -29,7 +29,7 @@ FILES = 1024
 
 try:
     all_settings = read_settings()
-except InvalidSettings as fault:
+except InvalidWebSettings as fault:
     sys.exit(f"coatcheck cannot start:\n{fault}")
 settings = all_settings.web
 
@@ -113,7 +113,7 @@ def post_worker_init(worker: Any) -> None:
     """Watch the event loop of a process that is about to serve, and keep its garbage collector off what never goes."""
     gc.collect()
     gc.freeze()
-    loop_monitor.start(worker.wsgi.extensions["coatcheck"].measures)
+    loop_monitor.start_loop_monitor(worker.wsgi.extensions["coatcheck"].measures)
 
 
 def worker_exit(_server: Any, worker: Any) -> None:

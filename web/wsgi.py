@@ -6,7 +6,7 @@ import sys
 
 from coatcheck.tasks_store import UnfitStore, arm, refuse_unfit_store, unknown_variables
 from coatcheck.web.app import create_app
-from coatcheck.web.errors import CANNOT_START, InvalidSettings
+from coatcheck.web.errors import CANNOT_START, InvalidWebSettings
 from coatcheck.web.settings.web import read_settings
 from coatcheck.workers.telemetry.logs import TEXT, write_as
 from coatcheck.workers.toolkit.errors import WorkersError
@@ -25,6 +25,6 @@ try:
     app = create_app(settings)
     if settings.auth.mode == "none" and settings.auth.allow_anonymous:
         logger.warning("COATCHECK_ALLOW_ANONYMOUS: whoever can reach this server may call every tool and see all tasks")
-except (InvalidSettings, UnfitStore, WorkersError) as fault:
+except (InvalidWebSettings, UnfitStore, WorkersError) as fault:
     print(f"coatcheck cannot start:\n{fault}", file=sys.stderr)  # noqa: T201 - for the person who started it
     sys.exit(CANNOT_START)

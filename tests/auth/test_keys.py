@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from werkzeug.test import EnvironBuilder
 
 from coatcheck.tasks_store import StoreSettings
-from coatcheck.web.access.access_policy import Admission
-from coatcheck.web.auth.http_fetch import Fetch
-from coatcheck.web.auth.jwks import Keys
-from coatcheck.web.errors import IssuerUnavailable, WebError, refusal_of
+from coatcheck.web.access.access_policy import AccessPolicy
+from coatcheck.web.auth.http_fetch import DocumentFetcher
+from coatcheck.web.auth.issuer_keys import IssuerKeys
+from coatcheck.web.errors import IssuerUnavailable, WebError, json_rpc_error_of
 from coatcheck.web.settings.auth import AuthSettings
 from coatcheck.web.settings.limits import LimitSettings
-from coatcheck.web.settings.web import Settings, WebSettings
+from coatcheck.web.settings.web import ServerSettings, WebSettings
 from coatcheck.web.streams.connections import ConnectionsOfProcess
 from coatcheck.workers.settings import WorkerSettings
 from coatcheck.workers.toolkit.tool import Catalogue
@@ -41,13 +41,13 @@ def provider() -> Iterator[Provider]:
         yield provider
 
 
-def keys_of(provider: Provider, *, cooldown_ms: int = 100, **limits: float) -> Keys:
+def keys_of(provider: Provider, *, cooldown_ms: int = 100, **limits: float) -> IssuerKeys:
     """The keys of this provider."""
     settings = AuthSettings(mode="oauth", issuer=provider.issuer, cooldown_ms=cooldown_ms)
-    return Keys(settings, **(limits or PATIENT))
+    return IssuerKeys(settings, **(limits or PATIENT))
 
 
-def verdict(keys: Keys, key_id: str = "key-0") -> str:
+def verdict(keys: IssuerKeys, key_id: str = "key-0") -> str:
     """What is made of this key's id."""
     try:
         return "unknown" if keys.get(key_id) is None else "known"
@@ -96,14 +96,14 @@ def test_a_proxy_that_makes_no_sense_is_told_by_its_variable_without_its_passwor
     proxy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", proxy)
-    with Fetch() as fetch, pytest.raises(IssuerUnavailable) as refused:
+    with DocumentFetcher() as fetch, pytest.raises(IssuerUnavailable) as refused:
         fetch.document("https://issuer.example.com/keys")
     assert str(refused.value).startswith("https_proxy: names a proxy that cannot be used here")
 
 
 def test_a_password_of_a_proxy_may_hold_any_character(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://user:größer@127.0.0.1:1")
-    with Fetch() as fetch, pytest.raises(IssuerUnavailable, match="ConnectError"):
+    with DocumentFetcher() as fetch, pytest.raises(IssuerUnavailable, match="ConnectError"):
         fetch.document("https://issuer.example.com/keys")
 
 
@@ -238,7 +238,7 @@ def test_a_slow_issuer_makes_no_failed_login_of_a_first_request(
 @contextmanager
 def admission(provider: Provider, valkey: Valkey, failures_per_minute: int) -> Iterator[Callable[[str], int]]:
     """What admits requests with tokens of this provider: from a token to the HTTP status."""
-    of_all = Settings(
+    of_all = ServerSettings(
         StoreSettings(redis_url=valkey.url),
         WorkerSettings(),
         WebSettings(public_url=PUBLIC_URL),
@@ -246,14 +246,14 @@ def admission(provider: Provider, valkey: Valkey, failures_per_minute: int) -> I
         LimitSettings(failures_per_minute=failures_per_minute),
     )
     connections = ConnectionsOfProcess(of_all, Catalogue([]))
-    admission = Admission(of_all, Catalogue([]), connections)
+    admission = AccessPolicy(of_all, Catalogue([]), connections)
 
     def status(token: str) -> int:
         request = Request(EnvironBuilder(headers={"Authorization": f"Bearer {token}"}).get_environ())
         try:
             admission.caller_of(request)
         except WebError as fault:
-            refusal = refusal_of(fault)
+            refusal = json_rpc_error_of(fault)
             assert refusal is not None
             assert refusal.status != 503 or int(refusal.headers["Retry-After"]) > 0
             return refusal.status

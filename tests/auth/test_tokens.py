@@ -12,8 +12,8 @@ import pytest
 
 from coatcheck.tasks_store import Owner
 from coatcheck.web.auth.challenge import Challenger
-from coatcheck.web.auth.static_tokens import TokenBook
-from coatcheck.web.errors import InvalidSettings, Unauthenticated
+from coatcheck.web.auth.static_tokens import StaticTokens
+from coatcheck.web.errors import InvalidWebSettings, Unauthenticated
 from coatcheck.web.operations.tokens import entry_of, new_token
 from coatcheck.web.protocol.caller import Caller
 from coatcheck.web.settings.auth import AuthSettings
@@ -25,9 +25,9 @@ from tests.support.waiting import wait_until
 CHALLENGER = Challenger("", ())
 
 
-def book_of(*entries: str) -> TokenBook:
+def book_of(*entries: str) -> StaticTokens:
     """A book of these entries."""
-    return TokenBook(AuthSettings(mode="tokens", tokens="\n".join(entries)), CHALLENGER)
+    return StaticTokens(AuthSettings(mode="tokens", tokens="\n".join(entries)), CHALLENGER)
 
 
 def test_a_token_is_known_by_its_digest() -> None:
@@ -80,7 +80,7 @@ def test_a_token_is_good_until_it_expires() -> None:
 )
 def test_entries_that_cannot_be_read_are_refused_at_the_start(text: str) -> None:
     """K2.4: and what cannot be read later changes nothing."""
-    with pytest.raises(InvalidSettings, match=r"^COATCHECK_TOKENS ") as refused:
+    with pytest.raises(InvalidWebSettings, match=r"^COATCHECK_TOKENS ") as refused:
         book_of(text)
     assert "SECRET" not in str(refused.value)
 
@@ -89,13 +89,13 @@ def test_entries_that_cannot_be_read_are_refused_at_the_start(text: str) -> None
 def test_tokens_need_a_file_or_a_variable(environment: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"COATCHECK_AUTH": "tokens", **environment}.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(InvalidSettings, match=r"^COATCHECK_AUTH .*COATCHECK_TOKENS_FILE.*COATCHECK_TOKENS,"):
+    with pytest.raises(InvalidWebSettings, match=r"^COATCHECK_AUTH .*COATCHECK_TOKENS_FILE.*COATCHECK_TOKENS,"):
         read_settings()
 
 
 def test_a_file_that_is_not_there_is_refused_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(InvalidSettings, match=r"^COATCHECK_TOKENS_FILE "):
-        TokenBook(AuthSettings(mode="tokens", tokens_file=tmp_path / "none"), CHALLENGER)
+    with pytest.raises(InvalidWebSettings, match=r"^COATCHECK_TOKENS_FILE "):
+        StaticTokens(AuthSettings(mode="tokens", tokens_file=tmp_path / "none"), CHALLENGER)
 
 
 def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     token = new_token()
     file = tmp_path / "tokens.toml"
     file.write_text(entry_of(token, "", "ann", [], None), encoding="utf-8-sig")
-    book = TokenBook(AuthSettings(mode="tokens", tokens_file=file), CHALLENGER)
+    book = StaticTokens(AuthSettings(mode="tokens", tokens_file=file), CHALLENGER)
     assert book.caller_of(token).owner == Owner("", "ann")
     assert book_of("\ufeff" + entry_of(token, "", "ann", [], None)).caller_of(token).owner == Owner("", "ann")
 
@@ -113,11 +113,11 @@ def test_a_file_in_another_encoding_is_named_as_such(tmp_path: Path, encoding: s
     """K3.7."""
     file = tmp_path / "tokens.toml"
     file.write_text(entry_of(new_token(), "", "ann", [], None), encoding=encoding)
-    with pytest.raises(InvalidSettings, match=r"^COATCHECK_TOKENS_FILE is UTF-16 or UTF-32; save it as UTF-8"):
-        TokenBook(AuthSettings(mode="tokens", tokens_file=file), CHALLENGER)
+    with pytest.raises(InvalidWebSettings, match=r"^COATCHECK_TOKENS_FILE is UTF-16 or UTF-32; save it as UTF-8"):
+        StaticTokens(AuthSettings(mode="tokens", tokens_file=file), CHALLENGER)
     file.write_text('[[token]]\nprincipal = "Zoë"', encoding="latin-1")
-    with pytest.raises(InvalidSettings, match=r"^COATCHECK_TOKENS_FILE is not UTF-8 from byte 25 on"):
-        TokenBook(AuthSettings(mode="tokens", tokens_file=file), CHALLENGER)
+    with pytest.raises(InvalidWebSettings, match=r"^COATCHECK_TOKENS_FILE is not UTF-8 from byte 25 on"):
+        StaticTokens(AuthSettings(mode="tokens", tokens_file=file), CHALLENGER)
 
 
 def test_the_command_makes_a_token_and_shows_it_apart_from_its_entry() -> None:

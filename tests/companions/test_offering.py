@@ -7,7 +7,7 @@ from jsonschema_rs import validator_for
 from coatcheck import tool
 from coatcheck.tasks_store import StoreSettings
 from coatcheck.web.app import create_app
-from coatcheck.web.settings.web import Settings, WebSettings
+from coatcheck.web.settings.web import ServerSettings, WebSettings
 from coatcheck.workers.settings import WorkerSettings
 from coatcheck.workers.toolkit.errors import ToolDefinitionError
 from tests.companions.calling import Companion
@@ -66,9 +66,9 @@ def test_without_the_setting_there_are_none(bare_door: str) -> None:
 
 def test_a_tool_of_a_module_with_the_name_of_a_companion_is_refused_at_the_start() -> None:
     workers = WorkerSettings(tools=(__name__,))
-    create_app(Settings(StoreSettings(), workers, WebSettings(companions=("task_status",))))
+    create_app(ServerSettings(StoreSettings(), workers, WebSettings(companions=("task_status",))))
     with pytest.raises(ToolDefinitionError) as clash:
-        create_app(Settings(StoreSettings(), workers, WebSettings(companions=("task_status", "list_tasks"))))
+        create_app(ServerSettings(StoreSettings(), workers, WebSettings(companions=("task_status", "list_tasks"))))
     assert "COATCHECK_COMPANIONS" in str(clash.value)
     assert f"{__name__}.list_tasks" in str(clash.value)
 

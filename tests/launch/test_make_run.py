@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from coatcheck.launch.embedded_redis import embedded_redis
-from coatcheck.launch.errors import InvalidSettings, PortTaken, ProcfileUnusable
+from coatcheck.launch.errors import InvalidLaunchSettings, PortTaken, ProcfileUnusable
 from coatcheck.launch.events import Events, PlatformNotReady, PlatformReady
 from coatcheck.launch.procfile import read_procfile
 from coatcheck.launch.readiness import report_readiness
@@ -470,13 +470,13 @@ def test_an_empty_variable_counts_as_unset(port: str) -> None:
 
 @pytest.mark.parametrize("bad", ["0", "65536", "-1", "8000.0", "http", "²", " 8000"])
 def test_every_faulty_port_is_named_at_once(bad: str) -> None:
-    with pytest.raises(InvalidSettings) as caught:
+    with pytest.raises(InvalidLaunchSettings) as caught:
         LaunchSettings.from_environ({"PORT": bad, "FLOWER_PORT": bad})
     assert [line.split()[0] for line in str(caught.value).splitlines()] == ["PORT", "FLOWER_PORT"]
 
 
 def test_two_equal_ports_are_refused() -> None:
-    with pytest.raises(InvalidSettings):
+    with pytest.raises(InvalidLaunchSettings):
         LaunchSettings.from_environ({"PORT": "5555"})
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from coatcheck.web.access.addresses import address_of
+from coatcheck.web.access.client_address import client_address
 
 PROXIES = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 
@@ -33,9 +33,9 @@ def test_proxies_that_are_trusted_tell_the_address_and_nobody_else_does(
     environ: dict[str, Any] = {"REMOTE_ADDR": peer}
     if forwarded is not None:
         environ["HTTP_X_FORWARDED_FOR"] = forwarded
-    assert address_of(environ, PROXIES) == address
+    assert client_address(environ, PROXIES) == address
 
 
 def test_without_trusted_proxies_the_header_means_nothing() -> None:
     environ = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": "198.51.100.1"}
-    assert address_of(environ, ()) == "10.0.0.1"
+    assert client_address(environ, ()) == "10.0.0.1"

@@ -13,7 +13,7 @@ from coatcheck.tasks_store import NewTask, Owner, StoreSettings
 from coatcheck.web.access.limits import Limits
 from coatcheck.web.errors import LimitReached
 from coatcheck.web.settings.limits import LimitSettings
-from coatcheck.web.settings.web import Settings, WebSettings
+from coatcheck.web.settings.web import ServerSettings, WebSettings
 from coatcheck.web.streams.connections import ConnectionsOfProcess
 from coatcheck.web.tool_calls.jobs import Jobs
 from coatcheck.workers.settings import WorkerSettings
@@ -35,7 +35,7 @@ def jobs_with(url: str, limits: LimitSettings) -> Iterator[Jobs]:
     """The jobs of a front door with these limits."""
     catalogue = Catalogue([])
     workers = WorkerSettings(broker_url=url, result_backend=url)
-    connections = ConnectionsOfProcess(Settings(StoreSettings(redis_url=url), workers, WebSettings()), catalogue)
+    connections = ConnectionsOfProcess(ServerSettings(StoreSettings(redis_url=url), workers, WebSettings()), catalogue)
     quota, dispatcher = (lambda: connections().store.quota), (lambda: connections().dispatcher)
     yield Jobs(connections, catalogue, Limits(limits, 1, quota, dispatcher, knows_owners=True))
     connections.close()

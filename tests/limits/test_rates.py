@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from coatcheck.tasks_store import Patience, StoreSettings, TaskStore
-from coatcheck.web.access.rates import Rate
+from coatcheck.web.access.rate_limit import RateLimit
 from coatcheck.web.errors import LimitReached
 from tests.support.valkey import Valkey
 
@@ -14,12 +14,12 @@ PER_S = 0.02
 """So slow that nothing comes in while a test runs."""
 
 
-def rate(store: TaskStore, per_s: float = PER_S, processes: int = 2) -> Rate:
+def rate(store: TaskStore, per_s: float = PER_S, processes: int = 2) -> RateLimit:
     """The rate as one of the processes has it."""
-    return Rate("tests", per_s, 2 * per_s, processes, lambda: store.quota, "Too many")
+    return RateLimit("tests", per_s, 2 * per_s, processes, lambda: store.quota, "Too many")
 
 
-def given(rate: Rate, name: str = "ann", tries: int = 200) -> int:
+def given(rate: RateLimit, name: str = "ann", tries: int = 200) -> int:
     """How often it was given."""
     count = 0
     for _ in range(tries):
@@ -48,12 +48,12 @@ def test_one_process_alone_gives_most_of_it(store: TaskStore) -> None:
 
 def test_a_slow_rate_gives_its_whole_burst_at_once(store: TaskStore) -> None:
     """By all processes together, if they have shares; by any one of them, if they have none."""
-    shared = [Rate("shared", PER_S, 100, 2, lambda: store.quota, "Too many") for _ in range(2)]
+    shared = [RateLimit("shared", PER_S, 100, 2, lambda: store.quota, "Too many") for _ in range(2)]
     assert sum(map(given, shared)) == 100
     for name, count in (("ann", 100), ("bob", 100)):
-        alone = Rate("alone", PER_S, 100, 0, lambda: store.quota, "Too many")
+        alone = RateLimit("alone", PER_S, 100, 0, lambda: store.quota, "Too many")
         assert given(alone, name) == count
-    assert given(Rate("alone", PER_S, 100, 0, lambda: store.quota, "Too many")) == 0
+    assert given(RateLimit("alone", PER_S, 100, 0, lambda: store.quota, "Too many")) == 0
 
 
 def test_the_first_is_always_given(store: TaskStore) -> None:

@@ -10,8 +10,8 @@ from redis import Redis
 from coatcheck.tasks_store import ANONYMOUS, Feed, Status, Task, TaskStore
 from coatcheck.tasks_store.keys import FEED, TaskKeys
 from coatcheck.web.errors import LimitReached, TooManyStreams
-from coatcheck.web.streams.concurrency import ConcurrencyLimit
-from coatcheck.web.streams.followers import Follower, Streams
+from coatcheck.web.streams.broadcaster import Subscriber, TaskBroadcaster
+from coatcheck.web.streams.concurrency_limit import ConcurrencyLimit
 from tests.streams.conftest import Work
 from tests.support.waiting import wait_until
 
@@ -19,14 +19,14 @@ LIMIT_S = 10.0
 
 
 @pytest.fixture
-def streams(store: TaskStore) -> Iterator[Streams]:
+def streams(store: TaskStore) -> Iterator[TaskBroadcaster]:
     """The streams of this process, with a place for one."""
     limit = ConcurrencyLimit("streams", 1, 0, lambda: TooManyStreams("full"))
-    with closing(Feed(store.settings)) as feed, closing(Streams(store, feed, limit)) as streams:
+    with closing(Feed(store.settings)) as feed, closing(TaskBroadcaster(store, feed, limit)) as streams:
         yield streams
 
 
-def told(follower: Follower) -> Task | None:
+def told(follower: Subscriber) -> Task | None:
     """The next state of the one task that is followed."""
     ends_at = time.monotonic() + LIMIT_S
     while time.monotonic() < ends_at:
@@ -36,7 +36,7 @@ def told(follower: Follower) -> Task | None:
     raise AssertionError("nothing was told")
 
 
-def test_a_follower_is_told_the_state_of_now_and_each_later_one(store: TaskStore, streams: Streams) -> None:
+def test_a_follower_is_told_the_state_of_now_and_each_later_one(store: TaskStore, streams: TaskBroadcaster) -> None:
     """SUB-2"""
     work = Work(store)
     task_id = work.new()
@@ -50,7 +50,9 @@ def test_a_follower_is_told_the_state_of_now_and_each_later_one(store: TaskStore
     assert ended.status is Status.COMPLETED
 
 
-def test_a_follower_who_does_not_look_is_told_the_newest_state_alone(store: TaskStore, streams: Streams) -> None:
+def test_a_follower_who_does_not_look_is_told_the_newest_state_alone(
+    store: TaskStore, streams: TaskBroadcaster
+) -> None:
     """SUB-3"""
     work = Work(store)
     task_id = work.new()
@@ -66,7 +68,7 @@ def test_a_follower_who_does_not_look_is_told_the_newest_state_alone(store: Task
         assert not lazy.take(0)
 
 
-def test_a_change_is_read_once_however_many_follow(store: TaskStore, streams: Streams) -> None:
+def test_a_change_is_read_once_however_many_follow(store: TaskStore, streams: TaskBroadcaster) -> None:
     """SUB-2: and all are given the same object, so that a large result is in memory once."""
     work = Work(store)
     task_id = work.finished()
@@ -75,13 +77,13 @@ def test_a_change_is_read_once_however_many_follow(store: TaskStore, streams: St
     assert first == second
 
 
-def test_a_task_that_is_gone_is_told_as_nothing(store: TaskStore, streams: Streams) -> None:
+def test_a_task_that_is_gone_is_told_as_nothing(store: TaskStore, streams: TaskBroadcaster) -> None:
     """TASK-10"""
     with streams.follow(ANONYMOUS, ["0" * 33]) as follower:
         assert told(follower) is None
 
 
-def test_a_record_that_cannot_be_read_silences_no_other(store: TaskStore, streams: Streams, raw: Redis) -> None:
+def test_a_record_that_cannot_be_read_silences_no_other(store: TaskStore, streams: TaskBroadcaster, raw: Redis) -> None:
     """K1.4: of the one nothing is known any more, of the other everything."""
     work = Work(store)
     broken, whole = work.new(), work.new()
@@ -95,7 +97,7 @@ def test_a_record_that_cannot_be_read_silences_no_other(store: TaskStore, stream
 
 @pytest.mark.parametrize("payload", [b"\xff\xfe", b"", b" ", b"x" * 100_000])
 def test_a_message_that_makes_no_sense_silences_nothing(
-    store: TaskStore, streams: Streams, raw: Redis, payload: bytes
+    store: TaskStore, streams: TaskBroadcaster, raw: Redis, payload: bytes
 ) -> None:
     """K1.4"""
     work = Work(store)
@@ -107,7 +109,7 @@ def test_a_message_that_makes_no_sense_silences_nothing(
         assert told(follower) == store.get(ANONYMOUS, task_id)
 
 
-def test_a_process_that_ends_wakes_its_streams_and_begins_none(store: TaskStore, streams: Streams) -> None:
+def test_a_process_that_ends_wakes_its_streams_and_begins_none(store: TaskStore, streams: TaskBroadcaster) -> None:
     """SUB-2"""
     with streams.follow(ANONYMOUS, [Work(store).new()]) as follower:
         told(follower)
@@ -118,7 +120,7 @@ def test_a_process_that_ends_wakes_its_streams_and_begins_none(store: TaskStore,
         pass
 
 
-def test_a_place_is_given_back_whatever_happens(streams: Streams) -> None:
+def test_a_place_is_given_back_whatever_happens(streams: TaskBroadcaster) -> None:
     """C39"""
     for _ in range(3):
         with streams.place(ANONYMOUS), pytest.raises(TooManyStreams), streams.place(ANONYMOUS):

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from coatcheck.web.errors import InvalidParams, MissingCapability
+from coatcheck.web.errors import InvalidParams, MissingClientCapability
 from coatcheck.web.tool_calls.input_responses import check_askable, check_declared, checked_answers
 
 FORM = {
@@ -51,7 +51,7 @@ def test_what_is_lacking_is_named_as_the_client_has_to_declare_it(
     required: dict[str, Any], declared: dict[str, Any]
 ) -> None:
     """MRTR-3, TASK-2, C69."""
-    with pytest.raises(MissingCapability) as refused:
+    with pytest.raises(MissingClientCapability) as refused:
         check_declared(required, declared)
     assert refused.value.data == {"requiredCapabilities": required}
 
@@ -68,7 +68,7 @@ def test_nobody_is_asked_for_what_was_not_declared(
     request_: dict[str, Any], declared: dict[str, Any], lacking: dict[str, Any]
 ) -> None:
     """MRTR-3, C84."""
-    with pytest.raises(MissingCapability) as refused:
+    with pytest.raises(MissingClientCapability) as refused:
         check_askable({"k": orjson.dumps(request_)}, declared)
     assert refused.value.data == {"requiredCapabilities": lacking}
     check_askable({"k": orjson.dumps(FORM)}, {"elicitation": {}})

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.test import EnvironBuilder
 
-from coatcheck.web.errors import Forbidden, NotAcceptable, UnsupportedMediaType
-from coatcheck.web.protocol.origin import Acceptable, Doorkeeper, acceptable, check_content_type
+from coatcheck.web.errors import NotAcceptable, RequestForbidden, UnsupportedMediaType
+from coatcheck.web.protocol.request_guard import AcceptedTypes, RequestGuard, accepted_types, check_content_type
 from coatcheck.web.settings.web import WebSettings
 
 PUBLIC = WebSettings(
@@ -45,7 +45,7 @@ def request(**headers: str) -> Request:
 )
 def test_known_hosts_are_answered(host: str) -> None:
     """HTTP-4, C59."""
-    Doorkeeper(PUBLIC).check(request(Host=host))
+    RequestGuard(PUBLIC).check(request(Host=host))
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,14 @@ def test_known_hosts_are_answered(host: str) -> None:
 )
 def test_other_hosts_are_refused(host: str) -> None:
     """HTTP-4, C59."""
-    with pytest.raises(Forbidden):
-        Doorkeeper(PUBLIC).check(request(Host=host))
+    with pytest.raises(RequestForbidden):
+        RequestGuard(PUBLIC).check(request(Host=host))
 
 
 def test_a_forwarded_host_opens_nothing() -> None:
     """HTTP-4, C59."""
-    with pytest.raises(Forbidden):
-        Doorkeeper(PUBLIC).check(request(Host="evil.test", X_Forwarded_Host="mcp.example.test"))
+    with pytest.raises(RequestForbidden):
+        RequestGuard(PUBLIC).check(request(Host="evil.test", X_Forwarded_Host="mcp.example.test"))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_forwarded_host_opens_nothing() -> None:
 )
 def test_known_pages_may_call(origin: str) -> None:
     """HTTP-4, C60."""
-    Doorkeeper(PUBLIC).check(request(Host="localhost", Origin=origin))
+    RequestGuard(PUBLIC).check(request(Host="localhost", Origin=origin))
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_known_pages_may_call(origin: str) -> None:
 )
 def test_other_pages_may_not(origin: str) -> None:
     """HTTP-4, C60."""
-    with pytest.raises(Forbidden):
-        Doorkeeper(PUBLIC).check(request(Host="localhost", Origin=origin))
+    with pytest.raises(RequestForbidden):
+        RequestGuard(PUBLIC).check(request(Host="localhost", Origin=origin))
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_other_pages_may_not(origin: str) -> None:
 )
 def test_a_browser_is_told_only_of_configured_pages(origin: str, allowed: bool) -> None:
     """C60."""
-    assert Doorkeeper(PUBLIC).may_preflight(request(Origin=origin)) == (origin if allowed else None)
+    assert RequestGuard(PUBLIC).may_preflight(request(Origin=origin)) == (origin if allowed else None)
 
 
 @pytest.mark.parametrize("sent", ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON"])
@@ -141,26 +141,26 @@ def test_other_content_types_are_refused(sent: str) -> None:
 @pytest.mark.parametrize(
     ("accept", "forms"),
     [
-        ("", Acceptable(True, True)),
-        ("*/*", Acceptable(True, True)),
-        ("application/json", Acceptable(True, False)),
-        ("application/*", Acceptable(True, False)),
-        ("text/event-stream", Acceptable(False, True)),
-        ("text/event-stream;q=0.9, application/json", Acceptable(True, True)),
-        ("*/*, application/json;q=0", Acceptable(False, True)),
-        ("text/html, */*;q=0.1", Acceptable(True, True)),
+        ("", AcceptedTypes(True, True)),
+        ("*/*", AcceptedTypes(True, True)),
+        ("application/json", AcceptedTypes(True, False)),
+        ("application/*", AcceptedTypes(True, False)),
+        ("text/event-stream", AcceptedTypes(False, True)),
+        ("text/event-stream;q=0.9, application/json", AcceptedTypes(True, True)),
+        ("*/*, application/json;q=0", AcceptedTypes(False, True)),
+        ("text/html, */*;q=0.1", AcceptedTypes(True, True)),
     ],
 )
-def test_answers_take_a_form_that_the_client_takes(accept: str, forms: Acceptable) -> None:
+def test_answers_take_a_form_that_the_client_takes(accept: str, forms: AcceptedTypes) -> None:
     """HTTP-3, C58."""
-    assert acceptable(accept) == forms
+    assert accepted_types(accept) == forms
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/xml", "*/*;q=0", "application/json;q=0"])
 def test_a_client_that_takes_neither_form_is_told(accept: str) -> None:
     """HTTP-3, C58."""
     with pytest.raises(NotAcceptable):
-        acceptable(accept)
+        accepted_types(accept)
 
 
 LATIN = st.text(st.characters(max_codepoint=255), max_size=30)
@@ -171,12 +171,12 @@ LATIN = st.text(st.characters(max_codepoint=255), max_size=30)
 def test_any_host_and_origin_is_known_or_refused_and_nothing_else_is_raised(text: str) -> None:
     """HTTP-4."""
     sent = Request({"HTTP_HOST": text, "HTTP_ORIGIN": f"http://{text}", "REQUEST_METHOD": "POST"})
-    with suppress(Forbidden):
-        Doorkeeper(PUBLIC).check(sent)
+    with suppress(RequestForbidden):
+        RequestGuard(PUBLIC).check(sent)
 
 
 @given(LATIN | st.text("aptextjson/*;q=0.19, ", max_size=40))
 def test_any_accept_is_understood_or_refused_and_nothing_else_is_raised(text: str) -> None:
     """HTTP-3."""
     with suppress(NotAcceptable):
-        acceptable(text)
+        accepted_types(text)

@@ -9,7 +9,7 @@ from jsonschema_rs import validator_for
 from pydantic import Field
 
 from coatcheck import Elicit, ElicitURL, Roots, Sample
-from coatcheck.web.task_tools.questions import in_words, questions_of
+from coatcheck.web.task_tools.questions import questions_in_words, questions_of
 from coatcheck.workers.toolkit.inputs import InputRequest, check_answer
 
 FORM: dict[str, Any] = {
@@ -42,7 +42,7 @@ def asked(**requests: InputRequest) -> dict[str, bytes]:
 
 
 def test_every_kind_of_field_is_told() -> None:
-    told = in_words("0" * 33, questions_of(asked(person=Elicit("Who?", FORM))))
+    told = questions_in_words("0" * 33, questions_of(asked(person=Elicit("Who?", FORM))))
     assert [line.strip() for line in told.splitlines() if line.startswith("  - ")] == [
         "- name: a text (at least 2 characters), required (Name: as in the passport)",
         "- day: a date, such as 2026-07-28",
@@ -90,6 +90,6 @@ def test_a_model_is_told_not_to_answer_for_a_person_where_one_is_asked() -> None
         (Sample("Say it"), False),
         (Roots(), False),
     ):
-        told = in_words("0" * 33, questions_of(asked(key=request)))
+        told = questions_in_words("0" * 33, questions_of(asked(key=request)))
         assert ("do not answer in their place" in told) is is_for_person
         assert '"answers": {"key": …}' in told

@@ -7,10 +7,10 @@ import pytest
 
 from coatcheck import Elicit, tool
 from coatcheck.tasks_store import ANONYMOUS
-from coatcheck.web.errors import InvalidParams, MissingCapability
-from coatcheck.web.server.threads import AuthorsThread
-from coatcheck.web.tool_calls.first_inputs import FirstAnswers, first_round
-from coatcheck.web.tool_calls.request_state import Binding, Sealer, State
+from coatcheck.web.errors import InvalidParams, MissingClientCapability
+from coatcheck.web.server.threads import AuthorCodeThread
+from coatcheck.web.tool_calls.first_inputs import FirstAnswers, collect_first_answers
+from coatcheck.web.tool_calls.request_state import CallBinding, RequestState, StateSealer
 from coatcheck.workers.toolkit.errors import InvalidArguments
 from coatcheck.workers.toolkit.tool import Tool, tool_of
 
@@ -39,8 +39,8 @@ def asks_sometimes(amount: int) -> str:
 
 
 FORM = {"elicitation": {"form": {}}}
-AUTHORS = AuthorsThread()
-SEALER = Sealer(lambda: b"s" * 32, 60)
+AUTHORS = AuthorCodeThread()
+SEALER = StateSealer(lambda: b"s" * 32, 60)
 WHO = {"action": "accept", "content": {"name": "Al"}}
 WHEN = {"action": "decline"}
 
@@ -56,21 +56,21 @@ def round_of(
     function: object,
     arguments: dict[str, Any] | None = None,
     *,
-    state: State | None = None,
+    state: RequestState | None = None,
     responses: dict[str, object] | None = None,
     declared: dict[str, object] | None = None,
 ) -> FirstAnswers | dict[str, Any]:
     """One round of a call."""
     one, given = defined(function), arguments or {}
-    binding = Binding(ANONYMOUS, one.name, given)
+    binding = CallBinding(ANONYMOUS, one.name, given)
     said = FORM if declared is None else declared
-    return first_round(one, given, state or State(), responses or {}, said, binding, SEALER, AUTHORS)
+    return collect_first_answers(one, given, state or RequestState(), responses or {}, said, binding, SEALER, AUTHORS)
 
 
-def state_in(result: FirstAnswers | dict[str, Any]) -> State:
+def state_in(result: FirstAnswers | dict[str, Any]) -> RequestState:
     """The state that a client would bring back."""
     assert isinstance(result, dict)
-    return SEALER.open(Binding(ANONYMOUS, "asks", {}).salt, result["requestState"])
+    return SEALER.open(CallBinding(ANONYMOUS, "asks", {}).salt, result["requestState"])
 
 
 def asked_in(result: FirstAnswers | dict[str, Any]) -> list[str]:
@@ -105,9 +105,9 @@ def test_a_wrong_answer_names_its_key_and_may_be_given_again(answer: object) -> 
 
 def test_nobody_is_asked_for_what_was_not_declared() -> None:
     """MRTR-3, C84."""
-    with pytest.raises(MissingCapability):
+    with pytest.raises(MissingClientCapability):
         round_of(asks, declared={})
-    with pytest.raises(MissingCapability):
+    with pytest.raises(MissingClientCapability):
         round_of(asks, declared={"elicitation": {"url": {}}})
 
 

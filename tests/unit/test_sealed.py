@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from coatcheck.tasks_store import Owner
 from coatcheck.web.errors import InvalidParams
-from coatcheck.web.tool_calls.request_state import Binding, Sealer, State
+from coatcheck.web.tool_calls.request_state import CallBinding, RequestState, StateSealer
 
 SECRET = b"s" * 32
-CALL = Binding(Owner("t", "p"), "greet", {"a": 1, "b": [1, {"c": None}]})
-STATE = State("3" + "ab" * 16, {"who": {"action": "accept", "content": {"name": "é"}}}, "who age")
+CALL = CallBinding(Owner("t", "p"), "greet", {"a": 1, "b": [1, {"c": None}]})
+STATE = RequestState("3" + "ab" * 16, {"who": {"action": "accept", "content": {"name": "é"}}}, "who age")
 
 
-def sealer(secret: bytes = SECRET, lifetime_s: int = 60) -> Sealer:
+def sealer(secret: bytes = SECRET, lifetime_s: int = 60) -> StateSealer:
     """A sealer as another web process would make it."""
-    return Sealer(lambda: secret, lifetime_s)
+    return StateSealer(lambda: secret, lifetime_s)
 
 
 def test_another_process_opens_what_this_one_sealed() -> None:
@@ -28,22 +28,22 @@ def test_another_process_opens_what_this_one_sealed() -> None:
 
 def test_the_order_of_the_arguments_does_not_matter() -> None:
     """MRTR-2."""
-    reordered = Binding(CALL.owner, CALL.tool, {"b": [1, {"c": None}], "a": 1})
+    reordered = CallBinding(CALL.owner, CALL.tool, {"b": [1, {"c": None}], "a": 1})
     assert sealer().open(reordered.salt, sealer().seal(CALL.salt, STATE)) == STATE
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        Binding(Owner("t", "other"), CALL.tool, CALL.arguments),
-        Binding(Owner("other", "p"), CALL.tool, CALL.arguments),
-        Binding(CALL.owner, "other", CALL.arguments),
-        Binding(CALL.owner, CALL.tool, {**CALL.arguments, "a": 2}),
-        Binding(CALL.owner, CALL.tool, {**CALL.arguments, "a": True}),
-        Binding(CALL.owner, CALL.tool, {}),
+        CallBinding(Owner("t", "other"), CALL.tool, CALL.arguments),
+        CallBinding(Owner("other", "p"), CALL.tool, CALL.arguments),
+        CallBinding(CALL.owner, "other", CALL.arguments),
+        CallBinding(CALL.owner, CALL.tool, {**CALL.arguments, "a": 2}),
+        CallBinding(CALL.owner, CALL.tool, {**CALL.arguments, "a": True}),
+        CallBinding(CALL.owner, CALL.tool, {}),
     ],
 )
-def test_a_state_opens_no_other_call(other: Binding) -> None:
+def test_a_state_opens_no_other_call(other: CallBinding) -> None:
     """MRTR-2."""
     with pytest.raises(InvalidParams):
         sealer().open(other.salt, sealer().seal(CALL.salt, STATE))
@@ -78,7 +78,7 @@ def test_any_text_is_refused_and_nothing_else_is_raised(sealed: str) -> None:
 
 def test_what_a_person_answered_cannot_be_read() -> None:
     """MRTR-2: nor what the call was about; whoever carries or logs the state learns when it was made."""
-    state = State(answers={"who": {"action": "accept", "content": {"name": "Rumpelstilzchen"}}}, round="who age")
+    state = RequestState(answers={"who": {"action": "accept", "content": {"name": "Rumpelstilzchen"}}}, round="who age")
     sealed = sealer().seal(CALL.salt, state)
     raw = base64.urlsafe_b64decode(sealed)
     for packed in (raw, *(inflated(raw[at:]) for at in range(len(raw)))):
@@ -97,4 +97,6 @@ def inflated(octets: bytes) -> bytes:
 
 def test_rounds_have_different_states() -> None:
     """MRTR-1."""
-    assert sealer().seal(CALL.salt, State("1", round="a")) != sealer().seal(CALL.salt, State("1", round="b"))
+    assert sealer().seal(CALL.salt, RequestState("1", round="a")) != sealer().seal(
+        CALL.salt, RequestState("1", round="b")
+    )

@@ -7,16 +7,16 @@ from contextlib import contextmanager
 
 import gevent
 
-from coatcheck.web.protocol.response import Answer, Answering
-from coatcheck.web.protocol.sse import COMMENT, event
-from coatcheck.web.rpc.progress import Rising
-from coatcheck.web.server.in_flight import InFlight
-from coatcheck.web.streams.responses import Client, in_one_piece, is_closed, streamed
+from coatcheck.web.protocol.response import ResponseGenerator, RpcResponse
+from coatcheck.web.protocol.sse import COMMENT, sse_event
+from coatcheck.web.rpc.progress_notifications import ProgressNotifications
+from coatcheck.web.server.memory_limit import MemoryLimit
+from coatcheck.web.streams.client_connection import ClientConnection, event_stream, is_closed, wait_for_response
 
-FINAL = Answer(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+FINAL = RpcResponse(b'{"jsonrpc":"2.0","id":1,"result":{}}')
 
 
-def answering(news: Iterable[bytes | None], closed: list[bool]) -> Answering:
+def answering(news: Iterable[bytes | None], closed: list[bool]) -> ResponseGenerator:
     """A call with this progress; `closed` tells when it was given up."""
     try:
         yield from news
@@ -26,19 +26,19 @@ def answering(news: Iterable[bytes | None], closed: list[bool]) -> Answering:
     return FINAL
 
 
-STAYS = Client(None)
+STAYS = ClientConnection(None)
 
 
 @contextmanager
-def gone() -> Iterator[Client]:
+def gone() -> Iterator[ClientConnection]:
     """A client that has left."""
     ours, theirs = socket.socketpair()
     with ours:
         theirs.close()
-        yield Client(ours)
+        yield ClientConnection(ours)
 
 
-def endless(closed: list[bool]) -> Answering:
+def endless(closed: list[bool]) -> ResponseGenerator:
     """A call that is waited for, with pauses in which the loop looks at its connections."""
     while True:
         gevent.sleep(0.01)
@@ -52,7 +52,7 @@ def endless(closed: list[bool]) -> Answering:
 def test_only_strictly_rising_progress_is_told_and_the_response_ends_the_stream() -> None:
     """CALL-4, HTTP-8."""
     rising = [b'{"progress":1}', b'{"progress":1}', None, b'{"progress":0.5}', b'{"progress":2,"total":2}']
-    first, *events = streamed(Rising("t").over(answering(rising, [])), STAYS, InFlight())
+    first, *events = event_stream(ProgressNotifications("t").over(answering(rising, [])), STAYS, MemoryLimit())
     assert first == COMMENT
     told = [json.loads(one.removeprefix(b"event: message\ndata: ")) for one in events]
     assert [one.get("params") for one in told] == [
@@ -60,7 +60,7 @@ def test_only_strictly_rising_progress_is_told_and_the_response_ends_the_stream(
         {"progressToken": "t", "progress": 2, "total": 2},
         None,
     ]
-    assert events[-1] == event(FINAL.message)
+    assert events[-1] == sse_event(FINAL.message)
 
 
 def test_a_client_that_leaves_gives_up_the_call_in_both_forms() -> None:
@@ -68,16 +68,20 @@ def test_a_client_that_leaves_gives_up_the_call_in_both_forms() -> None:
     closed: list[bool] = []
     for _ in range(2):
         with gone() as client:
-            assert in_one_piece(endless(closed), client) is None
+            assert wait_for_response(endless(closed), client) is None
         with gone() as client:
-            assert list(streamed(Rising(1).over(endless(closed)), client, InFlight())) == [COMMENT]
+            assert list(event_stream(ProgressNotifications(1).over(endless(closed)), client, MemoryLimit())) == [
+                COMMENT
+            ]
     assert closed == [True] * 4
 
 
 def test_a_stream_that_is_closed_gives_up_the_call() -> None:
     """CALL-5."""
     closed: list[bool] = []
-    stream = streamed(Rising(1).over(answering([b'{"progress":1}'] * 9, closed)), STAYS, InFlight())
+    stream = event_stream(
+        ProgressNotifications(1).over(answering([b'{"progress":1}'] * 9, closed)), STAYS, MemoryLimit()
+    )
     assert next(stream) == COMMENT
     next(stream)
     stream.close()
@@ -86,7 +90,7 @@ def test_a_stream_that_is_closed_gives_up_the_call() -> None:
 
 def test_an_answer_in_one_piece_comes_when_the_call_ends() -> None:
     """CALL-3."""
-    assert in_one_piece(answering([None, b'{"progress":1}'], []), STAYS) == FINAL
+    assert wait_for_response(answering([None, b'{"progress":1}'], []), STAYS) == FINAL
 
 
 def test_a_closed_connection_is_noticed_and_an_open_one_left_alone() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coatcheck.web.errors import InvalidSettings
+from coatcheck.web.errors import InvalidWebSettings
 from coatcheck.web.settings import auth, limits, web
 from coatcheck.web.settings.auth import AuthSettings
 from coatcheck.web.settings.limits import LimitSettings
@@ -53,13 +53,13 @@ def test_bytes_that_no_answer_or_key_can_hold_are_refused_at_the_start(
 ) -> None:
     """Python keeps what is not UTF-8 as halves of surrogate pairs, which fail where they are first encoded."""
     monkeypatch.setenv(variable, b"caf\xe9".decode(errors="surrogateescape") * 10)
-    with pytest.raises(InvalidSettings, match=f"{variable} holds bytes that are not UTF-8 text"):
+    with pytest.raises(InvalidWebSettings, match=f"{variable} holds bytes that are not UTF-8 text"):
         read_settings()
 
 
 def test_an_unknown_companion_is_named_beside_those_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COATCHECK_COMPANIONS", "list_tasks,task_result")
-    with pytest.raises(InvalidSettings, match="list_tasks, task_status, task_answer; there is no task_result"):
+    with pytest.raises(InvalidWebSettings, match="list_tasks, task_status, task_answer; there is no task_result"):
         read_settings()
 
 
@@ -103,14 +103,14 @@ def test_an_unknown_companion_is_named_beside_those_there_are(monkeypatch: pytes
 def test_a_fault_names_its_variable(variable: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """C90."""
     monkeypatch.setenv(variable, value)
-    with pytest.raises(InvalidSettings, match=f"^{variable} "):
+    with pytest.raises(InvalidWebSettings, match=f"^{variable} "):
         read_settings()
 
 
 def test_all_faults_of_all_folders_come_together(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("PORT", "COATCHECK_LEASE_SECONDS", "COATCHECK_MAX_RUNS"):
         monkeypatch.setenv(variable, "x")
-    with pytest.raises(InvalidSettings) as refused:
+    with pytest.raises(InvalidWebSettings) as refused:
         read_settings()
     assert [line.split()[0] for line in str(refused.value).splitlines()] == [
         "COATCHECK_LEASE_SECONDS",

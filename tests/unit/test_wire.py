@@ -7,7 +7,7 @@ import mcp_types
 import pytest
 
 from coatcheck.tasks_store import Status, Task, TaskError
-from coatcheck.web.errors import Refusal
+from coatcheck.web.errors import JsonRpcError
 from coatcheck.web.protocol import serialization as wire
 from coatcheck.web.protocol.envelope import RequestId
 
@@ -45,13 +45,18 @@ def test_a_created_task_is_flat_and_says_nothing_of_its_inside() -> None:
     """TASK-3, RPC-5, C71."""
     parked = task(Status.INPUT_REQUIRED, input_requests={"k": b"{}"})
     meta = {wire.SERVER_INFO: SERVER}
-    assert sent(wire.task_created(task(Status.WORKING))) == {
+    assert sent(wire.create_task_result(task(Status.WORKING))) == {
         "resultType": "task",
         "status": "working",
         **SHOWN,
         "_meta": meta,
     }
-    assert sent(wire.task_created(parked)) == {"resultType": "task", "status": "input_required", **SHOWN, "_meta": meta}
+    assert sent(wire.create_task_result(parked)) == {
+        "resultType": "task",
+        "status": "input_required",
+        **SHOWN,
+        "_meta": meta,
+    }
 
 
 RESULT = b'{"resultType":"complete","content":[],"isError":false,"_meta":{"x":1}}'
@@ -77,7 +82,7 @@ REQUEST = b'{"method":"elicitation/create","params":{"message":"\xc3\xa9"}}'
 )
 def test_a_task_shows_what_belongs_to_its_status_and_no_more(one: Task, more: dict[str, object]) -> None:
     """TASK-6, RPC-5, C71."""
-    assert sent(wire.task_as_it_stands(one)) == {
+    assert sent(wire.get_task_result(one)) == {
         "resultType": "complete",
         "status": one.status.value,
         **SHOWN,
@@ -98,7 +103,7 @@ def test_a_task_shows_what_belongs_to_its_status_and_no_more(one: Task, more: di
 def test_a_task_says_how_far_of_how_much_it_has_come(reported: bytes, meta: dict[str, object]) -> None:
     """K5.5."""
     one = task(Status.WORKING, progress=reported)
-    assert sent(wire.task_as_it_stands(one))["_meta"] == {**meta, wire.SERVER_INFO: SERVER}
+    assert sent(wire.get_task_result(one))["_meta"] == {**meta, wire.SERVER_INFO: SERVER}
     told = json.loads(wire.task_notification("s", one))["params"]
     assert told["_meta"] == {**meta, wire.SUBSCRIPTION_ID: "s"}
 
@@ -106,8 +111,8 @@ def test_a_task_says_how_far_of_how_much_it_has_come(reported: bytes, meta: dict
 def test_a_failed_task_always_has_a_status_message() -> None:
     """TASK-6, C86."""
     failed = Task(TASK_ID, "greet", Status.FAILED, 0, 0, 1, 1, "", error=TaskError(-32603, "Why"))
-    assert sent(wire.task_as_it_stands(failed))["statusMessage"] == "Why"
-    assert "statusMessage" not in sent(wire.task_created(Task(TASK_ID, "greet", Status.WORKING, 0, 0, 1, 1, "")))
+    assert sent(wire.get_task_result(failed))["statusMessage"] == "Why"
+    assert "statusMessage" not in sent(wire.create_task_result(Task(TASK_ID, "greet", Status.WORKING, 0, 0, 1, 1, "")))
 
 
 def test_a_stored_result_is_sent_as_it_was_stored() -> None:
@@ -119,13 +124,13 @@ def test_a_stored_result_is_sent_as_it_was_stored() -> None:
 def test_the_id_comes_back_with_its_type(request_id: RequestId) -> None:
     """RPC-1."""
     assert sent(wire.COMPLETE, request_id) == {"resultType": "complete", "_meta": {wire.SERVER_INFO: SERVER}}
-    error = json.loads(wire.error_message(request_id, Refusal(-32602, "No", 400)))
+    error = json.loads(wire.error_message(request_id, JsonRpcError(-32602, "No", 400)))
     assert error == {"jsonrpc": "2.0", "id": request_id, "error": {"code": -32602, "message": "No"}}
 
 
 def test_an_error_without_a_readable_id_has_none() -> None:
     """RPC-1, HTTP-1."""
-    error = json.loads(wire.error_message(None, Refusal(-32700, "No", 400, data=b'{"a":1}')))
+    error = json.loads(wire.error_message(None, JsonRpcError(-32700, "No", 400, data=b'{"a":1}')))
     assert error == {"jsonrpc": "2.0", "error": {"code": -32700, "message": "No", "data": {"a": 1}}}
 
 
@@ -154,12 +159,12 @@ def test_times_have_one_spelling(ms: int, text: str) -> None:
 
 def test_the_store_gets_every_integer_of_a_client_whole() -> None:
     """CALL-1."""
-    assert json.loads(wire.compact({"n": 2**70, "t": "é"})) == {"n": 2**70, "t": "é"}
+    assert json.loads(wire.compact_json({"n": 2**70, "t": "é"})) == {"n": 2**70, "t": "é"}
 
 
 def test_discovery_says_what_is_served_and_no_more() -> None:
     """DISC-1, LIST-2, C53."""
-    shown = sent(wire.discovered("Be kind.", 60_000, "public"))
+    shown = sent(wire.discover_result("Be kind.", 60_000, "public"))
     assert shown == {
         "resultType": "complete",
         "supportedVersions": ["2026-07-28"],
@@ -173,13 +178,13 @@ def test_discovery_says_what_is_served_and_no_more() -> None:
         "_meta": {wire.SERVER_INFO: SERVER},
     }
     assert mcp_types.DiscoverResult.model_validate(shown).supported_versions == ["2026-07-28"]
-    assert "instructions" not in sent(wire.discovered("", 0, "public"))
+    assert "instructions" not in sent(wire.discover_result("", 0, "public"))
 
 
 def test_a_page_of_tools_is_read_by_the_official_model() -> None:
     """LIST-1."""
     tool = {"name": "greet", "description": "Greets.", "inputSchema": {"type": "object"}}
-    page = mcp_types.ListToolsResult.model_validate(sent(wire.tools_listed([tool], "next", 0, "private")))
+    page = mcp_types.ListToolsResult.model_validate(sent(wire.list_tools_result([tool], "next", 0, "private")))
     assert [one.name for one in page.tools] == ["greet"]
     assert page.next_cursor == "next"
 
@@ -187,7 +192,7 @@ def test_a_page_of_tools_is_read_by_the_official_model() -> None:
 def test_what_is_asked_is_read_by_the_official_model() -> None:
     """MRTR-1."""
     request = b'{"method":"roots/list","params":{}}'
-    asked = sent(wire.input_required({"k": request}, "state"))
+    asked = sent(wire.input_required_result({"k": request}, "state"))
     assert asked == {
         "resultType": "input_required",
         "inputRequests": {"k": json.loads(request)},

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from flask import Blueprint, Request
 
-from coatcheck.web.access.addresses import address_of
+from coatcheck.web.access.client_address import client_address
 from coatcheck.web.access.limits import Limits
 from coatcheck.web.access.scopes import Scopes, all_scopes
 from coatcheck.web.auth.authenticator import authenticator
@@ -13,7 +13,7 @@ from coatcheck.web.auth.resource_metadata import metadata, metadata_url
 from coatcheck.web.errors import LimitReached, Unauthenticated
 from coatcheck.web.protocol.call import Call
 from coatcheck.web.protocol.caller import Caller
-from coatcheck.web.settings.web import Settings
+from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.connections import Connections
 from coatcheck.workers.toolkit.tool import Catalogue
 
@@ -23,10 +23,10 @@ PRIVATE = "private"
 """An answer is for its caller alone, who had to prove who they are."""
 
 
-class Admission:
+class AccessPolicy:
     """Authentication, scopes and limits, as the settings have them."""
 
-    def __init__(self, settings: Settings, catalogue: Catalogue, connections: Callable[[], Connections]) -> None:
+    def __init__(self, settings: ServerSettings, catalogue: Catalogue, connections: Callable[[], Connections]) -> None:
         """Raises InvalidSettings for tokens that cannot be read."""
         auth = settings.auth
         self._settings = settings
@@ -58,7 +58,7 @@ class Admission:
             return self._authenticate(request.headers.get("Authorization"))
         except Unauthenticated as fault:
             try:
-                self.limits.check_failure(address_of(request.environ, self._settings.limits.trusted_proxies))
+                self.limits.check_failure(client_address(request.environ, self._settings.limits.trusted_proxies))
             except LimitReached as limit:
                 limit.headers = {**limit.headers, **fault.headers}  # how to do better is no secret
                 raise

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from coatcheck.tasks_store import Fullness, NewTask, Owner, Quota
-from coatcheck.web.access.backlog import Backlog
-from coatcheck.web.access.rates import Rate
+from coatcheck.web.access.backlog_limit import BacklogLimit
+from coatcheck.web.access.rate_limit import RateLimit
 from coatcheck.web.errors import InvalidParams, LimitReached
 from coatcheck.web.settings.limits import LimitSettings
 from coatcheck.workers.messages.dispatcher import Dispatcher
 
-FULL_S: Final = 10.0
+QUOTA_RETRY_S: Final = 10.0
 """When a client may try again that has too many tasks: some of them have to end first."""
 
 _WORDS: Final = {
@@ -37,13 +37,13 @@ class Limits:
         self._settings = settings
         self._quota = quota
         self._knows_owners = knows_owners
-        self._backlog = Backlog(settings.backlog, dispatcher)
+        self._backlog = BacklogLimit(settings.backlog, dispatcher)
         requests, polls, failures = settings.requests_per_s, settings.polls_per_s, settings.failures_per_minute
-        self._requests = Rate("requests", requests, 2 * requests, processes, quota, "Too many requests")
-        self._polls = Rate("polls", polls, 2 * polls, processes, quota, "This task is polled too often")
+        self._requests = RateLimit("requests", requests, 2 * requests, processes, quota, "Too many requests")
+        self._polls = RateLimit("polls", polls, 2 * polls, processes, quota, "This task is polled too often")
         # Rare, so no process has to save round trips; and exact, so that a client that is finding out how to prove
         # itself gets all that it may have on one connection.
-        self._failures = Rate(
+        self._failures = RateLimit(
             "failures", failures / 60, 2 * failures, 0, quota, "Too many requests without a valid token"
         )
 
@@ -78,7 +78,7 @@ class Limits:
             new.owner, task_id, new.ttl_ms, settings.tasks_per_owner, settings.tasks_per_tenant
         )
         if fullness is not None:
-            raise LimitReached(f"{fullness}_tasks", _WORDS[fullness], FULL_S)
+            raise LimitReached(f"{fullness}_tasks", _WORDS[fullness], QUOTA_RETRY_S)
 
     def forget_task(self, owner: Owner, task_id: str) -> None:
         """A task that was counted and then not made is no longer counted."""

@@ -7,7 +7,7 @@ from coatcheck.web.protocol.call import Call
 from coatcheck.web.protocol.caller import Caller
 from coatcheck.workers.toolkit.tool import Catalogue, Tool
 
-NOTHING: frozenset[str] = frozenset()
+NO_SCOPES: frozenset[str] = frozenset()
 
 
 class Scopes:
@@ -29,7 +29,7 @@ class Scopes:
         """
         name = call.request.params.get("name")
         is_call = call.request.method == "tools/call" and isinstance(name, str)
-        self._check(call, self._of_tool(str(name)) if is_call else NOTHING)
+        self._check(call, self._of_tool(str(name)) if is_call else NO_SCOPES)
 
     def check_task(self, call: Call, tool: str) -> None:
         """As `check`, for a task of this tool: who may not call it may not see what it gave either.
@@ -39,13 +39,13 @@ class Scopes:
         """
         self._check(call, self._of_tool(tool))
 
-    def check_as(self, call: Call, method: str, scopes: frozenset[str] = NOTHING) -> None:
+    def check_as(self, call: Call, method: str, scopes: frozenset[str] = NO_SCOPES) -> None:
         """The caller of a tool that does what this method does was granted what the method needs, and these scopes.
 
         Raises:
             InsufficientScope: as above.
         """
-        self._check(call, self._of_methods.get(method, NOTHING) | scopes)
+        self._check(call, self._of_methods.get(method, NO_SCOPES) | scopes)
 
     def may_use(self, caller: Caller, tool: Tool) -> bool:
         """The caller was granted what the tool needs."""
@@ -56,13 +56,13 @@ class Scopes:
         return all(self.may_use(caller, tool) for tool in self._catalogue)
 
     def _check(self, call: Call, of_tool: frozenset[str]) -> None:
-        needed = self._of_methods.get(call.request.method, NOTHING) | of_tool
+        needed = self._of_methods.get(call.request.method, NO_SCOPES) | of_tool
         if call.caller.lacks(needed):
             self._challenger.insufficient(needed)
 
     def _of_tool(self, name: str) -> frozenset[str]:
         tool = self._catalogue.get(name)
-        return frozenset(tool.scopes) if tool else NOTHING
+        return frozenset(tool.scopes) if tool else NO_SCOPES
 
 
 def all_scopes(catalogue: Catalogue, of_methods: Mapping[str, frozenset[str]]) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Final
 
 from coatcheck.web.auth.challenge import Challenger
-from coatcheck.web.auth.jwt import TokenVerifier
-from coatcheck.web.auth.static_tokens import TokenBook
+from coatcheck.web.auth.static_tokens import StaticTokens
+from coatcheck.web.auth.token_verifier import TokenVerifier
 from coatcheck.web.protocol.caller import ANYBODY, Caller
 from coatcheck.web.settings.auth import AuthSettings
 
@@ -21,7 +21,7 @@ def authenticator(settings: AuthSettings, resource: str, challenger: Challenger)
     """What knows callers in the mode of these settings. Raises InvalidSettings."""
     match settings.mode:
         case "tokens":
-            return by_bearer(TokenBook(settings, challenger).caller_of, challenger)
+            return by_bearer(StaticTokens(settings, challenger).caller_of, challenger)
         case "oauth":
             return by_bearer(TokenVerifier(settings, resource, challenger).caller_of, challenger)
         case _:

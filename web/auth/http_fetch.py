@@ -28,24 +28,24 @@ from httpcore2 import (
 
 from coatcheck.web.errors import IssuerUnavailable
 
-LIMIT_S: Final = 5.0
+LOOKUP_LIMIT_S: Final = 5.0
 """How long the authorization server may take for all documents of one look-up, however its octets come."""
 
-MAX_BYTES: Final = 1024 * 1024
+MAX_DOCUMENT_BYTES: Final = 1024 * 1024
 """No honest document is larger."""
 
 _FAULTS: Final = (NetworkError, OSError, ProtocolError, ProxyError, TimeoutException, ValueError)
 """What goes wrong on the way to a document; ValueError is for an address that cannot be one."""
 
 
-class Fetch(NetworkBackend):
+class DocumentFetcher(NetworkBackend):
     """Fetches documents until its deadline, at which it cuts the connection, whatever is under way on it.
 
     A time limit for each read would not do: a server that sends an octet now and then keeps within it for ever. Only
     the resolver of host names keeps to limits of its own.
     """
 
-    def __init__(self, limit_s: float = LIMIT_S) -> None:
+    def __init__(self, limit_s: float = LOOKUP_LIMIT_S) -> None:
         self._deadline = time.monotonic() + limit_s
         self._timer = Timer(limit_s, self._cut)
         self._timer.daemon = True
@@ -140,8 +140,8 @@ class Fetch(NetworkBackend):
             body = b""
             for piece in response.iter_stream():
                 body += piece
-                if len(body) > MAX_BYTES:
-                    raise IssuerUnavailable(f"{url}: has more than {MAX_BYTES} bytes")
+                if len(body) > MAX_DOCUMENT_BYTES:
+                    raise IssuerUnavailable(f"{url}: has more than {MAX_DOCUMENT_BYTES} bytes")
             return body
 
 

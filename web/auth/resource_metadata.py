@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from flask import Blueprint, Response
 
-from coatcheck.web.protocol.serialization import compact
+from coatcheck.web.protocol.serialization import compact_json
 
 WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 
@@ -23,7 +23,7 @@ def metadata_url(resource: str) -> str:
 def metadata(resource: str, issuer: str, scopes: Sequence[str], name: str) -> Blueprint:
     """The routes of the metadata; everybody may read them, web pages too, because they hold nothing of anybody."""
     blueprint = Blueprint("metadata", __name__)
-    document = compact(
+    document = compact_json(
         {
             "resource": resource,
             "authorization_servers": [issuer],

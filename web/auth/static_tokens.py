@@ -17,17 +17,17 @@ from marshmallow.validate import Length, Regexp
 
 from coatcheck.tasks_store import Owner, text_of
 from coatcheck.web.auth.challenge import Challenger
-from coatcheck.web.errors import InvalidSettings
+from coatcheck.web.errors import InvalidWebSettings
 from coatcheck.web.protocol.caller import Caller
 from coatcheck.web.settings.auth import SCOPE, AuthSettings
 
 logger = logging.getLogger(__name__)
 
-LOOK_S: Final = 1.0
+FILE_CHECK_S: Final = 1.0
 """How often the file is looked at: a new token works, and a removed one no longer does, that much later at most."""
 
 
-class EntrySchema(Schema):
+class TokenEntrySchema(Schema):
     """One `[[token]]`."""
 
     sha256 = fields.String(required=True, validate=Regexp(r"[0-9a-f]{64}\Z", error="is 64 hexadecimal digits"))
@@ -37,18 +37,18 @@ class EntrySchema(Schema):
     expires = fields.Raw()
 
 
-ENTRIES: Final = EntrySchema(many=True)
+TOKEN_ENTRIES: Final = TokenEntrySchema(many=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TokenEntry:
     """One token as the file knows it: not the token itself."""
 
     digest: bytes
     caller: Caller
 
 
-class TokenBook:
+class StaticTokens:
     """Knows the tokens of a file, or of a text that stands for one."""
 
     def __init__(self, settings: AuthSettings, challenger: Challenger) -> None:
@@ -59,7 +59,7 @@ class TokenBook:
         # Before the entries, so that a file that changes meanwhile is read again.
         self._seen = None if self._file is None else _stamp(self._file)
         self._take(entries_of(settings))
-        self._look_at = time.monotonic() + LOOK_S
+        self._look_at = time.monotonic() + FILE_CHECK_S
 
     def caller_of(self, token: str) -> Caller:
         """Whom this token was made for.
@@ -88,56 +88,56 @@ class TokenBook:
         now = time.monotonic()
         if self._file is None or now < self._look_at:
             return
-        self._look_at = now + LOOK_S
+        self._look_at = now + FILE_CHECK_S
         stamp = _stamp(self._file)
         if stamp == self._seen:
             return
         self._seen = stamp
         try:
             entries = self._fixed + read_entries(self._file)
-        except InvalidSettings as fault:
+        except InvalidWebSettings as fault:
             logger.error("the tokens stay as they were: %s", fault)
         else:
             self._take(entries)
 
-    def _take(self, entries: tuple[Entry, ...]) -> None:
+    def _take(self, entries: tuple[TokenEntry, ...]) -> None:
         """These are the tokens from now on; of two entries for one token the first counts."""
         self._entries = entries
         self._callers = {entry.digest: entry.caller for entry in reversed(entries)}
         logger.info("tokens known: %s", len(entries))
 
 
-def entries_of(settings: AuthSettings) -> tuple[Entry, ...]:
+def entries_of(settings: AuthSettings) -> tuple[TokenEntry, ...]:
     """Return the entries of the variable and of the file. Raises InvalidSettings."""
     fixed = parse_entries("COATCHECK_TOKENS", settings.tokens)
     return fixed if settings.tokens_file is None else fixed + read_entries(settings.tokens_file)
 
 
-def read_entries(file: Path) -> tuple[Entry, ...]:
+def read_entries(file: Path) -> tuple[TokenEntry, ...]:
     """The entries of a file. Raises InvalidSettings."""
     try:
         text = text_of(file)
     except ValueError as fault:
-        raise InvalidSettings(f"COATCHECK_TOKENS_FILE {fault}") from fault
+        raise InvalidWebSettings(f"COATCHECK_TOKENS_FILE {fault}") from fault
     return parse_entries("COATCHECK_TOKENS_FILE", text)
 
 
-def parse_entries(variable: str, text: str) -> tuple[Entry, ...]:
+def parse_entries(variable: str, text: str) -> tuple[TokenEntry, ...]:
     """The entries of a text in TOML. Raises InvalidSettings, whose message holds no value of the text."""
     try:
         document = tomllib.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as fault:  # also numbers without end, and lists in lists in lists
-        raise InvalidSettings(f"{variable} is not TOML: {fault}") from fault
+        raise InvalidWebSettings(f"{variable} is not TOML: {fault}") from fault
     if unknown := sorted(set(document) - {"token"}):
-        raise InvalidSettings(f"{variable} holds something else than [[token]]: {', '.join(unknown)}")
+        raise InvalidWebSettings(f"{variable} holds something else than [[token]]: {', '.join(unknown)}")
     try:
-        loaded: list[dict[str, Any]] = ENTRIES.load(document.get("token", []))
+        loaded: list[dict[str, Any]] = TOKEN_ENTRIES.load(document.get("token", []))
         return tuple(_entry(fields) for fields in loaded)
     except ValidationError as fault:
-        raise InvalidSettings(f"{variable} {fault.messages}") from fault
+        raise InvalidWebSettings(f"{variable} {fault.messages}") from fault
 
 
-def _entry(fields: Mapping[str, Any]) -> Entry:
+def _entry(fields: Mapping[str, Any]) -> TokenEntry:
     expires = fields.get("expires")
     if expires is not None and not (isinstance(expires, datetime) and expires.tzinfo):
         raise ValidationError("expires is a date and time with an offset, such as 2027-01-31T00:00:00Z")
@@ -146,7 +146,7 @@ def _entry(fields: Mapping[str, Any]) -> Entry:
         frozenset(fields["scopes"]),
         None if expires is None else expires.timestamp(),
     )
-    return Entry(bytes.fromhex(fields["sha256"]), caller)
+    return TokenEntry(bytes.fromhex(fields["sha256"]), caller)
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:

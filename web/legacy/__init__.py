@@ -3,7 +3,7 @@
 All that is old stands in this folder; nothing outside it knows an old name but the application, which puts it in.
 """
 
-from coatcheck.web.legacy.protocol import OlderEra
+from coatcheck.web.legacy.handler import LegacyHandler
 from coatcheck.web.legacy.revisions import REVISIONS
 
-__all__ = ["REVISIONS", "OlderEra"]
+__all__ = ["REVISIONS", "LegacyHandler"]

@@ -17,7 +17,7 @@ def is_response(body: object) -> bool:
     return isinstance(body, Mapping) and "method" not in body and ("result" in body or "error" in body)
 
 
-class Responses:
+class ClientResponses:
     """Takes responses on any web process: what a response answers stands in its id."""
 
     def __init__(self, connections: Callable[[], Connections], jobs: Jobs, scopes: Scopes) -> None:

@@ -9,19 +9,19 @@ from coatcheck.web.legacy.revisions import Revision
 from coatcheck.web.legacy.serialization import related_to
 from coatcheck.workers.toolkit.inputs import ELICITATION, ROOTS, SAMPLING
 
-LEADER: Final = "input"
+REQUEST_ID_PREFIX: Final = "input"
 """Leads the ids of our requests."""
 
 
 def request_id(task_id: str, input_key: str) -> str:
     """The id of the request that asks for this input: whatever process gets the response knows what it answers."""
-    return f"{LEADER}/{task_id}/{input_key}"
+    return f"{REQUEST_ID_PREFIX}/{task_id}/{input_key}"
 
 
 def input_of(response_id: object) -> tuple[str, str] | None:
     """The task and the input that a response is about, or None when it is about no request of ours."""
     parts = response_id.split("/", 2) if isinstance(response_id, str) else []
-    return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == LEADER else None
+    return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == REQUEST_ID_PREFIX else None
 
 
 def can_be_asked(revision: Revision, request: bytes) -> bool:

@@ -5,13 +5,13 @@ from typing import Final
 from marshmallow import fields
 from marshmallow.validate import OneOf
 
-from coatcheck.web.legacy.request import Asked
-from coatcheck.web.legacy.revisions import NEWEST, REVISIONS
-from coatcheck.web.legacy.serialization import initialized
+from coatcheck.web.legacy.request import LegacyRequest
+from coatcheck.web.legacy.revisions import NEWEST_LEGACY, REVISIONS
+from coatcheck.web.legacy.serialization import initialize_result
 from coatcheck.web.protocol.call import Params
-from coatcheck.web.settings.web import Settings
+from coatcheck.web.settings.web import ServerSettings
 
-LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
 class InitializeParams(Params):
@@ -23,7 +23,7 @@ class InitializeParams(Params):
 class LevelParams(Params):
     """Source: schema, SetLevelRequestParams."""
 
-    level = fields.String(required=True, validate=OneOf(LEVELS))
+    level = fields.String(required=True, validate=OneOf(LOG_LEVELS))
 
 
 INITIALIZE_PARAMS: Final = InitializeParams()
@@ -33,25 +33,25 @@ LEVEL_PARAMS: Final = LevelParams()
 class Lifecycle:
     """What goes before and beside the calls."""
 
-    def __init__(self, settings: Settings, *, lists_tasks: bool) -> None:
+    def __init__(self, settings: ServerSettings, *, lists_tasks: bool) -> None:
         self._server_info = settings.workers.server_info
         self._instructions = settings.web.instructions
         self._lists_tasks = lists_tasks
 
-    def initialize(self, asked: Asked) -> dict[str, object]:
+    def initialize(self, asked: LegacyRequest) -> dict[str, object]:
         """The revision that is going to be spoken: the one that was asked for, if it is an older one.
 
         Source: 2025-11-25, basic/lifecycle, "Version Negotiation".
         """
         wanted = asked.call.params(INITIALIZE_PARAMS)["protocol_version"]
-        revision = REVISIONS.get(wanted, NEWEST)
-        return initialized(revision, self._server_info, self._instructions, lists_tasks=self._lists_tasks)
+        revision = REVISIONS.get(wanted, NEWEST_LEGACY)
+        return initialize_result(revision, self._server_info, self._instructions, lists_tasks=self._lists_tasks)
 
-    def ping(self, _asked: Asked) -> dict[str, object]:
+    def ping(self, _asked: LegacyRequest) -> dict[str, object]:
         """Source: 2025-11-25, basic/utilities/ping."""
         return {}
 
-    def set_level(self, asked: Asked) -> dict[str, object]:
+    def set_level(self, asked: LegacyRequest) -> dict[str, object]:
         """Accepted; no log message is ever sent to a client. Source: 2025-11-25, server/utilities/logging."""
         asked.call.params(LEVEL_PARAMS)
         return {}

@@ -8,7 +8,7 @@ from coatcheck.web.protocol.envelope import RequestId
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LegacyRequest:
     """A request whose envelope is in order, on its way to the method that serves it."""
 
     request_id: RequestId

@@ -14,20 +14,20 @@ from coatcheck.web.errors import (
     UNSUPPORTED_VERSION,
     CallFailed,
     InvalidMessage,
+    JsonRpcError,
     MethodNotFound,
-    Refusal,
 )
 from coatcheck.web.protocol.envelope import RequestId
-from coatcheck.web.protocol.response import Answer
+from coatcheck.web.protocol.response import RpcResponse
 from coatcheck.web.protocol.serialization import error_message, result_message
-from coatcheck.web.rpc.error_responses import Refusals
+from coatcheck.web.rpc.error_responses import ErrorResponses
 
-Result = Mapping[str, object]
+LegacyResult = Mapping[str, object]
 
-Wait = Generator[bytes | None, None, Result]
+LegacyWait = Generator[bytes | None, None, LegacyResult]
 """The wait for a result: messages meanwhile, None for a pause, and at last the result."""
 
-OLDER_CODES: Final[Mapping[int, int]] = {
+LEGACY_CODES: Final[Mapping[int, int]] = {
     HEADER_MISMATCH: INVALID_REQUEST,
     MISSING_CAPABILITY: INVALID_PARAMS,
     UNSUPPORTED_VERSION: INVALID_REQUEST,
@@ -35,18 +35,18 @@ OLDER_CODES: Final[Mapping[int, int]] = {
 """What stands for a code that these revisions do not know."""
 
 
-class Replies:
+class LegacyResponses:
     """Results and errors, as older clients read them."""
 
     def __init__(self, methods: Collection[str], count_limit: Callable[[str], None]) -> None:
-        """See `Refusals`."""
-        self._refusals = Refusals(methods, count_limit)
+        """See `ErrorResponses`."""
+        self._refusals = ErrorResponses(methods, count_limit)
 
-    def result(self, request_id: RequestId, result: Result) -> Answer:
+    def result(self, request_id: RequestId, result: LegacyResult) -> RpcResponse:
         """The response that a request hoped for."""
-        return Answer(result_message(request_id, orjson.dumps(result), {}))
+        return RpcResponse(result_message(request_id, orjson.dumps(result), {}))
 
-    def refused(self, fault: Exception, method: str = "?", request_id: RequestId | None = None) -> Answer:
+    def refused(self, fault: Exception, method: str = "?", request_id: RequestId | None = None) -> RpcResponse:
         """The error that answers this exception.
 
         Older clients read no body but that of a success; a message that cannot be understood is refused by its status,
@@ -58,10 +58,10 @@ class Replies:
         told = _told(refusal)
         is_of_message = isinstance(fault, InvalidMessage | MethodNotFound)
         status = 200 if refusal.status in (400, 404) and not is_of_message else refusal.status
-        return Answer(error_message(request_id, told), status, told.headers)
+        return RpcResponse(error_message(request_id, told), status, told.headers)
 
 
-def unsupported(why: str) -> CallFailed:
+def task_support_error(why: str) -> CallFailed:
     """A tool is called as a task that it cannot be, or not as the task that it has to be.
 
     Source: 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation".
@@ -69,8 +69,8 @@ def unsupported(why: str) -> CallFailed:
     return CallFailed(-32601, why)
 
 
-def _told(refusal: Refusal) -> Refusal:
-    if refusal.code not in OLDER_CODES:
+def _told(refusal: JsonRpcError) -> JsonRpcError:
+    if refusal.code not in LEGACY_CODES:
         return refusal
     message = refusal.message
     if refusal.code == MISSING_CAPABILITY:
@@ -78,4 +78,4 @@ def _told(refusal: Refusal) -> Refusal:
         data = refusal.data if isinstance(refusal.data, Mapping) else {}
         kinds = ", ".join(data.get("requiredCapabilities") or ("elicitation",))
         message = f"The tool asks what this host cannot show ({kinds}); call it from a host that shows such questions"
-    return replace(refusal, code=OLDER_CODES[refusal.code], message=message, data=None)
+    return replace(refusal, code=LEGACY_CODES[refusal.code], message=message, data=None)

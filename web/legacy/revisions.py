@@ -35,8 +35,8 @@ REVISIONS: Final[Mapping[str, Revision]] = {
 }
 """By name, the newest first."""
 
-NEWEST: Final = REVISIONS["2025-11-25"]
+NEWEST_LEGACY: Final = REVISIONS["2025-11-25"]
 """What is offered to a client that asks for another. Source: 2025-11-25, basic/lifecycle, "Version Negotiation"."""
 
-UNSAID: Final = REVISIONS["2025-03-26"]
+DEFAULT_REVISION: Final = REVISIONS["2025-03-26"]
 """What a client speaks that does not say. Source: 2025-11-25, basic/transports, "Protocol Version Header"."""

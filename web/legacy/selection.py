@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from coatcheck.web.legacy.revisions import NEWEST, REVISIONS, UNSAID, Revision
+from coatcheck.web.legacy.revisions import DEFAULT_REVISION, NEWEST_LEGACY, REVISIONS, Revision
 from coatcheck.web.protocol.envelope import PROTOCOL_VERSION, SUPPORTED_VERSIONS, HeaderLookup
-from coatcheck.web.protocol.headers import METHOD, VERSION, trimmed
+from coatcheck.web.protocol.headers import METHOD_HEADER, VERSION_HEADER, trimmed
 
 INITIALIZE: Final = "initialize"
 
@@ -19,14 +19,14 @@ def revision_of(body: object, header: HeaderLookup) -> Revision | None:
 
     Source: 2025-11-25, basic/transports, "Protocol Version Header"; 2026-07-28, basic/versioning.
     """
-    sent = header(VERSION)
+    sent = header(VERSION_HEADER)
     if _declares_today(body) or (sent is not None and trimmed(sent) in SUPPORTED_VERSIONS):
         return None
     if isinstance(body, Mapping) and body.get("method") == INITIALIZE:
-        return NEWEST
+        return NEWEST_LEGACY
     if sent is not None:
         return REVISIONS.get(trimmed(sent))
-    return UNSAID if isinstance(body, Mapping | list) and header(METHOD) is None else None
+    return DEFAULT_REVISION if isinstance(body, Mapping | list) and header(METHOD_HEADER) is None else None
 
 
 def _declares_today(body: object) -> bool:

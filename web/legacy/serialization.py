@@ -28,7 +28,7 @@ _NEWER_THAN_STRUCTURE: Final = ("title", "outputSchema", "_meta")
 """What a tool has since 2025-06-18."""
 
 
-def initialized(
+def initialize_result(
     revision: Revision, server_info: Mapping[str, str], instructions: str, *, lists_tasks: bool
 ) -> dict[str, object]:
     """An InitializeResult. Source: 2025-11-25, basic/lifecycle, "Initialization"."""
@@ -44,7 +44,7 @@ def initialized(
     return {**result, "instructions": instructions} if instructions else result
 
 
-def tool_listed(revision: Revision, described: Mapping[str, Any], mode: Mode) -> dict[str, object]:
+def legacy_tool(revision: Revision, described: Mapping[str, Any], mode: Mode) -> dict[str, object]:
     """A Tool, of what today's list says of it.
 
     Source: schema, Tool, of each revision: an output schema is one of an object.
@@ -62,12 +62,12 @@ def tool_listed(revision: Revision, described: Mapping[str, Any], mode: Mode) ->
     return told
 
 
-def tools_listed(tools: Sequence[Mapping[str, object]], next_cursor: str) -> dict[str, object]:
+def legacy_list_tools_result(tools: Sequence[Mapping[str, object]], next_cursor: str) -> dict[str, object]:
     """A ListToolsResult; no cursor on the last page."""
     return {"tools": tools, "nextCursor": next_cursor} if next_cursor else {"tools": tools}
 
 
-def call_result(revision: Revision, result: Result, task_id: str = "") -> dict[str, object]:
+def legacy_call_result(revision: Revision, result: Result, task_id: str = "") -> dict[str, object]:
     """A CallToolResult, of today's; with the id of the task that it is the result of, if that is to be told.
 
     Source: schema, CallToolResult, of each revision: structured content is an object.
@@ -93,7 +93,7 @@ def related_to(task_id: str) -> dict[str, object]:
     return {RELATED_TASK: {"taskId": task_id}}
 
 
-def task_shown(task: Task) -> dict[str, object]:
+def legacy_task(task: Task) -> dict[str, object]:
     """A Task. Source: 2025-11-25, basic/utilities/tasks, "Task"."""
     shown: dict[str, object] = {"taskId": task.task_id, "status": task.status.value}
     message = task.message or (task.error.message if task.error is not None else "")
@@ -106,20 +106,20 @@ def task_shown(task: Task) -> dict[str, object]:
     return shown
 
 
-def task_created(task: Task) -> dict[str, object]:
+def legacy_create_task_result(task: Task) -> dict[str, object]:
     """A CreateTaskResult. Source: 2025-11-25, basic/utilities/tasks, "Creating Tasks"."""
-    return {"task": task_shown(task)}
+    return {"task": legacy_task(task)}
 
 
-def tasks_listed(tasks: Sequence[Task], next_cursor: str) -> dict[str, object]:
+def legacy_list_tasks_result(tasks: Sequence[Task], next_cursor: str) -> dict[str, object]:
     """A ListTasksResult; no cursor on the last page. Source: 2025-11-25, basic/utilities/tasks, "Listing Tasks"."""
-    told: dict[str, object] = {"tasks": [task_shown(task) for task in tasks]}
+    told: dict[str, object] = {"tasks": [legacy_task(task) for task in tasks]}
     return {**told, "nextCursor": next_cursor} if next_cursor else told
 
 
 def status_notification(task: Task) -> bytes:
     """A `notifications/tasks/status`. Source: 2025-11-25, basic/utilities/tasks, "Task Status Notification"."""
-    return orjson.dumps({"jsonrpc": "2.0", "method": STATUS_NOTIFICATION, "params": task_shown(task)})
+    return orjson.dumps({"jsonrpc": "2.0", "method": STATUS_NOTIFICATION, "params": legacy_task(task)})
 
 
 def _without_links(block: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -11,22 +11,27 @@ from coatcheck.web.access.limits import Limits
 from coatcheck.web.access.scopes import Scopes
 from coatcheck.web.errors import InvalidParams, NotAcceptable, TooManyStreams
 from coatcheck.web.legacy.inputs import can_be_asked, request_message
-from coatcheck.web.legacy.request import Asked
-from coatcheck.web.legacy.responses import Result, Wait
-from coatcheck.web.legacy.serialization import call_result, status_notification, task_shown, tasks_listed
+from coatcheck.web.legacy.request import LegacyRequest
+from coatcheck.web.legacy.responses import LegacyResult, LegacyWait
+from coatcheck.web.legacy.serialization import (
+    legacy_call_result,
+    legacy_list_tasks_result,
+    legacy_task,
+    status_notification,
+)
 from coatcheck.web.protocol.call import Params
-from coatcheck.web.settings.web import Settings
+from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.connections import Connections
-from coatcheck.web.streams.waiting import TICK_S, until
+from coatcheck.web.streams.waiting import WAIT_INTERVAL_S, until
 from coatcheck.web.tool_calls.calls import Calls
 from coatcheck.web.tool_calls.jobs import Jobs
 from coatcheck.workers.toolkit.tool import Catalogue
 
-SPARE_S: Final = 5.0
+CANCEL_MARGIN_S: Final = 5.0
 """How much longer than its grace a cancel is waited for."""
 
 
-class TaskParams(Params):
+class LegacyTaskParams(Params):
     """Source: 2025-11-25, schema, GetTaskRequest, GetTaskPayloadRequest and CancelTaskRequest."""
 
     task_id = fields.String(required=True, data_key="taskId")
@@ -38,20 +43,20 @@ class ListParams(Params):
     cursor = fields.String()
 
 
-TASK_PARAMS: Final = TaskParams()
+TASK_PARAMS: Final = LegacyTaskParams()
 LIST_PARAMS: Final = ListParams()
 
-PAGE: Final = 50
+TASKS_PER_PAGE: Final = 50
 """Tasks on one page."""
 
 
-class OlderTasks:
+class LegacyTasks:
     """The methods on tasks, which are the tasks of today. Knowing an id grants nothing here either."""
 
     def __init__(
         self,
         catalogue: Catalogue,
-        settings: Settings,
+        settings: ServerSettings,
         connections: Callable[[], Connections],
         calls: Calls,
         jobs: Jobs,
@@ -65,13 +70,13 @@ class OlderTasks:
         self._scopes = scopes
         self._limits = limits
         store = settings.store
-        self._cancel_s = (store.cancel_grace_ms + store.sweep_ms) / 1000 + SPARE_S
+        self._cancel_s = (store.cancel_grace_ms + store.sweep_ms) / 1000 + CANCEL_MARGIN_S
 
-    def get(self, asked: Asked) -> Result:
+    def get(self, asked: LegacyRequest) -> LegacyResult:
         """The task as it stands. Source: 2025-11-25, basic/utilities/tasks, "Getting Tasks"."""
-        return task_shown(self._polled(asked))
+        return legacy_task(self._polled(asked))
 
-    def result(self, asked: Asked) -> Result | Wait:
+    def result(self, asked: LegacyRequest) -> LegacyResult | LegacyWait:
         """What the call would have been answered with; a task that has not ended is waited for, on a stream.
 
         Source: 2025-11-25, basic/utilities/tasks, "Retrieving Task Results".
@@ -83,7 +88,7 @@ class OlderTasks:
             raise NotAcceptable("The result of a task that has not ended comes as text/event-stream")
         return self._awaited(asked, task.task_id)
 
-    def _awaited(self, asked: Asked, task_id: str) -> Wait:
+    def _awaited(self, asked: LegacyRequest, task_id: str) -> LegacyWait:
         """Ask the client, once each, what the task asks; tell its changes; and end with its result.
 
         Source: 2025-11-25, basic/utilities/tasks, "Input Required Status" and "Result Retrieval".
@@ -95,7 +100,7 @@ class OlderTasks:
             is_first = True
             put: set[str] = set()
             while True:
-                news = follower.take(TICK_S)
+                news = follower.take(WAIT_INTERVAL_S)
                 if streams.is_ending or not call.caller.counts:
                     raise TooManyStreams("This stream ends before the task does; ask again for its result")
                 if not news:
@@ -114,7 +119,7 @@ class OlderTasks:
                         yield request_message(asked.revision, task_id, key, request)
                     put.add(key)
 
-    def list(self, asked: Asked) -> Result:
+    def list(self, asked: LegacyRequest) -> LegacyResult:
         """One page of this owner's tasks, the newest first, but for those of tools that the caller may not use.
 
         Source: 2025-11-25, basic/utilities/tasks, "Listing Tasks".
@@ -124,13 +129,13 @@ class OlderTasks:
         hidden = frozenset(tool.name for tool in self._catalogue if not self._scopes.may_use(caller, tool))
         try:
             page = self._connections().store.listing.page(
-                caller.owner, Wanted(hidden_tools=hidden), limit=PAGE, cursor=cursor
+                caller.owner, Wanted(hidden_tools=hidden), limit=TASKS_PER_PAGE, cursor=cursor
             )
         except InvalidCursor as fault:
             raise InvalidParams("cursor: is not one that this server gave") from fault
-        return tasks_listed(page.tasks, page.cursor)
+        return legacy_list_tasks_result(page.tasks, page.cursor)
 
-    def cancel(self, asked: Asked) -> Wait:
+    def cancel(self, asked: LegacyRequest) -> LegacyWait:
         """The task has been cancelled. A job that runs ends at its next checkpoint, or is fenced off after its grace.
 
         Source: 2025-11-25, basic/utilities/tasks, "Task Cancellation".
@@ -144,21 +149,21 @@ class OlderTasks:
                 seen = yield from until(lambda task: task.status.is_terminal, read(), read, watch, limit_s)
             task = seen or read()
             if not task.status.is_terminal or task.status is Status.CANCELLED:
-                return task_shown(task)
+                return legacy_task(task)
         raise InvalidParams(f"taskId: the task has ended as {task.status.value}")
 
-    def _polled(self, asked: Asked) -> Task:
+    def _polled(self, asked: LegacyRequest) -> Task:
         """The task, unless it is asked for too often."""
         task_id = asked.call.params(TASK_PARAMS)["task_id"]
         self._limits.check_poll(asked.call.owner, task_id)
         return self._permitted(asked)
 
-    def _permitted(self, asked: Asked) -> Task:
+    def _permitted(self, asked: LegacyRequest) -> Task:
         """The task, of a tool that the caller may use."""
         task_id = asked.call.params(TASK_PARAMS)["task_id"]
         task = self._connections().store.get(asked.call.owner, task_id)
         self._scopes.check_task(asked.call, task.tool)
         return task
 
-    def _ended(self, asked: Asked, task: Task) -> Result:
-        return call_result(asked.revision, self._calls.ended(task), task.task_id)
+    def _ended(self, asked: LegacyRequest, task: Task) -> LegacyResult:
+        return legacy_call_result(asked.revision, self._calls.ended(task), task.task_id)

@@ -11,29 +11,33 @@ from marshmallow import ValidationError, fields
 from coatcheck.tasks_store import NewTask, Task, Watch
 from coatcheck.web.errors import InvalidParams
 from coatcheck.web.legacy.inputs import can_be_asked, request_message
-from coatcheck.web.legacy.request import Asked
-from coatcheck.web.legacy.responses import Result, Wait, unsupported
+from coatcheck.web.legacy.request import LegacyRequest
+from coatcheck.web.legacy.responses import LegacyResult, LegacyWait, task_support_error
 from coatcheck.web.legacy.revisions import Revision
-from coatcheck.web.legacy.serialization import call_result, task_created, tool_listed, tools_listed
-from coatcheck.web.methods.tools import ANSWERABLE, NO_SUCH_TOOL, ListTools
+from coatcheck.web.legacy.serialization import (
+    legacy_call_result,
+    legacy_create_task_result,
+    legacy_list_tools_result,
+    legacy_tool,
+)
+from coatcheck.web.methods.tools import MODEL_CAPABILITIES, NO_SUCH_TOOL, ListTools
 from coatcheck.web.protocol.call import Params
-from coatcheck.web.protocol.serialization import Result as TodaysResult
-from coatcheck.web.protocol.serialization import compact
+from coatcheck.web.protocol.serialization import Result, compact_json
 from coatcheck.web.protocol.wording import counted
-from coatcheck.web.rpc.progress import Rising
-from coatcheck.web.settings.web import Settings
+from coatcheck.web.rpc.progress_notifications import ProgressNotifications
+from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.waiting import Progress, until
 from coatcheck.web.tool_calls.calls import Calls
 from coatcheck.web.tool_calls.input_responses import check_declared
 from coatcheck.web.tool_calls.jobs import Jobs
-from coatcheck.web.tool_calls.served_tools import Following
+from coatcheck.web.tool_calls.served_tools import TaskToolAdvice
 from coatcheck.workers.toolkit.tool import Catalogue, Mode
 
-LEAST_MS: Final = 1_000
+MIN_TTL_MS: Final = 1_000
 """A task lives so long at least: a shorter life ends before its client has looked once."""
 
 
-LESS: Final = "ask for less at once, or use a client that knows tasks"
+TOO_LONG_ADVICE: Final = "ask for less at once, or use a client that knows tasks"
 """What to do where a call was too long to wait for."""
 
 
@@ -42,30 +46,30 @@ def _check_life(ttl: object) -> None:
         raise ValidationError("is a positive number of milliseconds")
 
 
-class TaskParams(Params):
+class TaskMetadataParams(Params):
     """Source: 2025-11-25, schema, TaskMetadata."""
 
     ttl = fields.Raw(allow_none=True, validate=_check_life)
 
 
-class CallParams(Params):
+class LegacyCallParams(Params):
     """Source: 2025-11-25, schema, CallToolRequestParams."""
 
     name = fields.String(required=True)
     arguments = fields.Dict()
-    task = fields.Nested(TaskParams)
+    task = fields.Nested(TaskMetadataParams)
 
 
-CALL_PARAMS: Final = CallParams()
+LEGACY_CALL_PARAMS: Final = LegacyCallParams()
 
 
-class OlderTools:
+class LegacyTools:
     """Lists tools and calls them: as a task, if the client says so; by waiting for the job; or at once, here."""
 
     def __init__(
         self,
         catalogue: Catalogue,
-        settings: Settings,
+        settings: ServerSettings,
         lists: ListTools,
         calls: Calls,
         jobs: Jobs,
@@ -74,25 +78,25 @@ class OlderTools:
         self._lists = lists
         self._calls = calls
         self._jobs = jobs
-        self._following = Following.by(catalogue)
+        self._following = TaskToolAdvice.by(catalogue)
         self._settings = settings.web
 
-    def list(self, asked: Asked) -> Result:
+    def list(self, asked: LegacyRequest) -> LegacyResult:
         """One page of what the client can call."""
         described, cursor = self._lists.page(asked.call)
         told = [
-            tool_listed(asked.revision, tool, mode)
+            legacy_tool(asked.revision, tool, mode)
             for tool in described
             if self._is_within_reach(asked.revision, mode := self._mode_of(str(tool["name"])))
         ]
-        return tools_listed(told, cursor)
+        return legacy_list_tools_result(told, cursor)
 
-    def call(self, asked: Asked) -> Result | Wait:
+    def call(self, asked: LegacyRequest) -> LegacyResult | LegacyWait:
         """The result, the handle of a task, or the wait for the result.
 
         Source: 2025-11-25, server/tools, "Calling Tools"; basic/utilities/tasks, "Creating Tasks".
         """
-        params = asked.call.params(CALL_PARAMS)
+        params = asked.call.params(LEGACY_CALL_PARAMS)
         tool = self._catalogue.get(params["name"])
         if tool is None:
             raise InvalidParams(NO_SUCH_TOOL)
@@ -101,16 +105,16 @@ class OlderTools:
         check_declared(tool.requires, asked.call.request.capabilities)
         arguments = params.get("arguments", {})
         if faults := self._calls.faults(tool, arguments):
-            return call_result(asked.revision, self._calls.wrong_arguments(faults))
+            return legacy_call_result(asked.revision, self._calls.wrong_arguments(faults))
         if tool.mode == "inline":
             return _told(asked, self._calls.inline(asked.call, tool, arguments))
         # What the tool wants to be answered first, its job asks when it has begun: the client can be asked at any time.
         new = self._calls.new_task(asked.call, tool, arguments)
         if task is None:
             return self._awaited(asked, self._answerable(new))
-        return task_created(self._calls.handed_over(_living_for(new, task.get("ttl"))))
+        return legacy_create_task_result(self._calls.handed_over(_living_for(new, task.get("ttl"))))
 
-    def _awaited(self, asked: Asked, new: NewTask) -> Wait:
+    def _awaited(self, asked: LegacyRequest, new: NewTask) -> LegacyWait:
         with (
             self._calls.place(new.owner),
             self._calls.followed(new) as (task, watch),
@@ -123,11 +127,11 @@ class OlderTools:
 
     def _answerable(self, new: NewTask) -> NewTask:
         """The task of a caller who waits: its job may ask what its client can be asked, or its model can answer."""
-        return replace(new, capabilities=compact(ANSWERABLE)) if self._following.can_answer else new
+        return replace(new, capabilities=compact_json(MODEL_CAPABILITIES)) if self._following.can_answer else new
 
-    def _until_ended(self, asked: Asked, new: NewTask, task: Task, watch: Watch) -> Wait:
+    def _until_ended(self, asked: LegacyRequest, new: NewTask, task: Task, watch: Watch) -> LegacyWait:
         """The result once there is one; until then the client is asked, once each, what the job asks."""
-        rising = Rising(asked.token)
+        rising = ProgressNotifications(asked.token)
         read = self._calls.reader(new.owner, task.task_id)
         limit_s = (self._settings.legacy_ms if asked.takes_events else self._settings.sync_ms) / 1000
         deadline = time.monotonic() + limit_s
@@ -155,7 +159,7 @@ class OlderTools:
                 return self._given_up(asked, new, task, f"The tool did not finish {limit}")
             task = seen
             if task.status.is_terminal:
-                return call_result(asked.revision, self._calls.ended(task))
+                return legacy_call_result(asked.revision, self._calls.ended(task))
             for key, request in task.input_requests.items():
                 is_asked = asked.takes_events and can_be_asked(asked.revision, request)
                 if key in unshown or not is_asked:
@@ -167,7 +171,7 @@ class OlderTools:
                 told.add(key)
                 yield request_message(asked.revision, task.task_id, key, request)
 
-    def _unasked(self, asked: Asked, new: NewTask, task: Task, why: str) -> Result:
+    def _unasked(self, asked: LegacyRequest, new: NewTask, task: Task, why: str) -> LegacyResult:
         """Return what the model is told when its host does not show what the tool asks."""
         instead = (
             "call it from a host that shows such questions, or have the operator offer task_status and task_answer"
@@ -175,7 +179,9 @@ class OlderTools:
         )
         return self._given_up(asked, new, task, why, instead)
 
-    def _given_up(self, asked: Asked, new: NewTask, task: Task, why: str, instead: str = LESS) -> Result:
+    def _given_up(
+        self, asked: LegacyRequest, new: NewTask, task: Task, why: str, instead: str = TOO_LONG_ADVICE
+    ) -> LegacyResult:
         """What the model is told when nobody waits any more: how to follow the job, or that it was cancelled."""
         if self._following.can_follow:
             how = self._following.in_words(task.task_id)
@@ -184,14 +190,14 @@ class OlderTools:
         else:
             self._jobs.cancel(new.owner, task.task_id)
             how = f"It was cancelled; {instead}."
-        return call_result(asked.revision, self._calls.tool_error(f"{why}. {how}"))
+        return legacy_call_result(asked.revision, self._calls.tool_error(f"{why}. {how}"))
 
     def _check_support(self, revision: Revision, mode: Mode, *, is_task: bool) -> None:
         """Source: 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"."""
         if is_task and mode in ("sync", "inline"):
-            raise unsupported("This tool cannot be called as a task")
+            raise task_support_error("This tool cannot be called as a task")
         if not is_task and mode == "task_only" and (revision.has_tasks or not self._following.can_follow):
-            raise unsupported("This tool can only be called as a task")
+            raise task_support_error("This tool can only be called as a task")
 
     def _is_within_reach(self, revision: Revision, mode: Mode) -> bool:
         """A client of this revision has a way to call such a tool."""
@@ -207,16 +213,16 @@ def _kinds(task: Task) -> str:
     return ", ".join(sorted({orjson.loads(request)["method"] for request in task.input_requests.values()}))
 
 
-def _told(asked: Asked, given: TodaysResult | Progress) -> Result | Wait:
+def _told(asked: LegacyRequest, given: Result | Progress) -> LegacyResult | LegacyWait:
     """What a tool gave that runs here, or is going to give."""
     if isinstance(given, Generator):
         return _waited_for(asked, given)
-    return call_result(asked.revision, given)
+    return legacy_call_result(asked.revision, given)
 
 
-def _waited_for(asked: Asked, progress: Progress) -> Wait:
-    result = yield from Rising(asked.token).over(progress)
-    return call_result(asked.revision, result)
+def _waited_for(asked: LegacyRequest, progress: Progress) -> LegacyWait:
+    result = yield from ProgressNotifications(asked.token).over(progress)
+    return legacy_call_result(asked.revision, result)
 
 
 def _living_for(new: NewTask, ttl: float | None) -> NewTask:
@@ -226,5 +232,5 @@ def _living_for(new: NewTask, ttl: float | None) -> NewTask:
     """
     if ttl is None or ttl >= new.ttl_ms:
         return new
-    ttl_ms = min(new.ttl_ms, max(LEAST_MS, int(ttl)))
+    ttl_ms = min(new.ttl_ms, max(MIN_TTL_MS, int(ttl)))
     return replace(new, ttl_ms=ttl_ms, poll_interval_ms=min(new.poll_interval_ms, ttl_ms))

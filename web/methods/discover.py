@@ -1,7 +1,7 @@
 """`server/discover`."""
 
 from coatcheck.web.protocol.call import Call
-from coatcheck.web.protocol.serialization import discovered
+from coatcheck.web.protocol.serialization import discover_result
 
 LIST_TTL_MS = 60_000
 """How long a client may keep what it learned about this server: a deployment changes it."""
@@ -16,4 +16,4 @@ class Discover:
 
     def discover(self, _call: Call) -> dict[str, object]:
         """Source: server/discover."""
-        return discovered(self._instructions, LIST_TTL_MS, self._cache_scope)
+        return discover_result(self._instructions, LIST_TTL_MS, self._cache_scope)

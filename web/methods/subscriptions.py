@@ -11,29 +11,34 @@ from coatcheck.web.access.scopes import Scopes
 from coatcheck.web.errors import InvalidParams, NotAcceptable
 from coatcheck.web.methods.tasks import check_knows_tasks
 from coatcheck.web.protocol.call import Call, Params
-from coatcheck.web.protocol.origin import acceptable
-from coatcheck.web.protocol.serialization import Result, acknowledged, subscription_ended, task_notification
+from coatcheck.web.protocol.request_guard import accepted_types
+from coatcheck.web.protocol.serialization import (
+    Result,
+    subscription_acknowledged,
+    subscription_ended,
+    task_notification,
+)
+from coatcheck.web.streams.broadcaster import Subscriber
 from coatcheck.web.streams.connections import Connections
-from coatcheck.web.streams.followers import Follower
-from coatcheck.web.streams.waiting import TICK_S, Stream
+from coatcheck.web.streams.waiting import WAIT_INTERVAL_S, Stream
 
-MOST_TASKS: Final = 100
+MAX_TASKS_PER_STREAM: Final = 100
 """On one stream; each costs as much as a request."""
 
 
-class Filter(Params):
+class NotificationFilter(Params):
     """Source: basic/patterns/subscriptions, "Notification Filter"; ext-tasks, tasks.md, "Task Status Notifications"."""
 
     task_ids = fields.List(fields.String(), data_key="taskIds")
 
 
-class ListenParams(Params):
+class SubscriptionParams(Params):
     """Source: basic/patterns/subscriptions, "Opening a Stream"."""
 
-    notifications = fields.Nested(Filter, required=True)
+    notifications = fields.Nested(NotificationFilter, required=True)
 
 
-LISTEN_PARAMS: Final = ListenParams()
+SUBSCRIPTION_PARAMS: Final = SubscriptionParams()
 
 Messages = Generator[bytes | None, None, Result]
 
@@ -54,13 +59,13 @@ class Subscriptions:
 
         Source: basic/patterns/subscriptions; ext-tasks, tasks.md, "Task Status Notifications".
         """
-        if not acceptable(call.header("Accept") or "").event_stream:
+        if not accepted_types(call.header("Accept") or "").event_stream:
             raise NotAcceptable("subscriptions/listen is answered as text/event-stream")
-        wanted: Sequence[str] | None = call.params(LISTEN_PARAMS)["notifications"].get("task_ids")
+        wanted: Sequence[str] | None = call.params(SUBSCRIPTION_PARAMS)["notifications"].get("task_ids")
         if wanted is not None:
             check_knows_tasks(call)
-            if len(wanted) > MOST_TASKS:
-                raise InvalidParams(f"notifications.taskIds: names more than {MOST_TASKS} tasks")
+            if len(wanted) > MAX_TASKS_PER_STREAM:
+                raise InvalidParams(f"notifications.taskIds: names more than {MAX_TASKS_PER_STREAM} tasks")
             self._limits.check_request(call.owner, len(wanted))
         return Stream(self._messages(call, wanted))
 
@@ -71,16 +76,16 @@ class Subscriptions:
             told, call, wanted = None if wanted is None else owned, call.without_content, None
             with streams.follow(call.owner, owned) as follower:
                 yield None  # what fails before has a status of its own
-                yield acknowledged(call.request.id, told)
+                yield subscription_acknowledged(call.request.id, told)
                 yield from self._states(call, follower)
         return subscription_ended(call.request.id, self._server_info)
 
-    def _states(self, call: Call, follower: Follower) -> Generator[bytes | None, None, None]:
+    def _states(self, call: Call, follower: Subscriber) -> Generator[bytes | None, None, None]:
         """Each state of each task, until all have ended, the caller is no longer allowed, or the process ends."""
         streams = self._connections().streams
         open_ids = set(follower.task_ids)
         while open_ids and not streams.is_ending:
-            news = follower.take(TICK_S)
+            news = follower.take(WAIT_INTERVAL_S)
             for task_id, task in news.items():
                 if not call.caller.counts:  # Source: basic/authorization, "Token Handling"
                     return

@@ -8,15 +8,15 @@ from marshmallow import fields
 from coatcheck.tasks_store import Task
 from coatcheck.web.access.limits import Limits
 from coatcheck.web.access.scopes import Scopes
-from coatcheck.web.errors import MissingCapability
+from coatcheck.web.errors import MissingClientCapability
 from coatcheck.web.protocol.call import Call, Params
 from coatcheck.web.protocol.envelope import TASKS_EXTENSION
-from coatcheck.web.protocol.serialization import COMPLETE, task_as_it_stands
+from coatcheck.web.protocol.serialization import COMPLETE, get_task_result
 from coatcheck.web.streams.connections import Connections
 from coatcheck.web.tool_calls.input_responses import checked_answers
 from coatcheck.web.tool_calls.jobs import Jobs
 
-REQUIRED: Final[Mapping[str, object]] = {"extensions": {TASKS_EXTENSION: {}}}
+TASKS_CAPABILITY: Final[Mapping[str, object]] = {"extensions": {TASKS_EXTENSION: {}}}
 """What a client must declare to do anything with tasks."""
 
 
@@ -32,10 +32,10 @@ UPDATE_PARAMS: Final = UpdateParams()
 def check_knows_tasks(call: Call) -> None:
     """The client declared that it can be given tasks. Raises MissingCapability."""
     if not call.request.declares_tasks:
-        raise MissingCapability(REQUIRED)
+        raise MissingClientCapability(TASKS_CAPABILITY)
 
 
-class Tasks:
+class TaskMethods:
     """The methods on tasks. Knowing an id grants nothing: the owner is part of every look-up.
 
     Each raises MissingCapability before it looks at anything else, and TaskNotFound in the same words for every id that
@@ -52,7 +52,7 @@ class Tasks:
         """The task as it stands. Source: ext-tasks, tasks.md, "Task Polling"."""
         check_knows_tasks(call)
         self._limits.check_poll(call.owner, call.request.name)
-        return task_as_it_stands(self._permitted(call))
+        return get_task_result(self._permitted(call))
 
     def update(self, call: Call) -> Mapping[str, object]:
         """The answers to outstanding inputs are durable, all or none; other keys and ended tasks change nothing.

@@ -9,24 +9,30 @@ import orjson
 from marshmallow import fields
 
 from coatcheck.tasks_store import NewTask, Owner, Task, TaskNotFound, Watch
-from coatcheck.web.errors import InvalidParams, MissingCapability
+from coatcheck.web.errors import InvalidParams, MissingClientCapability
 from coatcheck.web.methods.discover import LIST_TTL_MS
 from coatcheck.web.methods.tasks import check_knows_tasks
 from coatcheck.web.protocol.call import Call, Params
 from coatcheck.web.protocol.caller import Caller
 from coatcheck.web.protocol.headers import check_params
-from coatcheck.web.protocol.serialization import Result, compact, input_required, task_created, tools_listed
+from coatcheck.web.protocol.serialization import (
+    Result,
+    compact_json,
+    create_task_result,
+    input_required_result,
+    list_tools_result,
+)
 from coatcheck.web.protocol.wording import counted
 from coatcheck.web.server.threads import compute
-from coatcheck.web.settings.web import Settings
+from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.connections import Connections
 from coatcheck.web.streams.waiting import Progress, until_at_rest
 from coatcheck.web.tool_calls.calls import Calls
-from coatcheck.web.tool_calls.first_inputs import FirstAnswers, first_round
+from coatcheck.web.tool_calls.first_inputs import FirstAnswers, collect_first_answers
 from coatcheck.web.tool_calls.input_responses import check_askable, check_declared, checked_answers
 from coatcheck.web.tool_calls.jobs import Jobs
-from coatcheck.web.tool_calls.request_state import Binding, Sealer, State
-from coatcheck.web.tool_calls.served_tools import Following
+from coatcheck.web.tool_calls.request_state import CallBinding, RequestState, StateSealer
+from coatcheck.web.tool_calls.served_tools import TaskToolAdvice
 from coatcheck.workers.toolkit.errors import InvalidArguments
 from coatcheck.workers.toolkit.tool import Catalogue, Tool
 
@@ -49,7 +55,7 @@ class CallParams(Params):
 LIST_PARAMS: Final = ListParams()
 CALL_PARAMS: Final = CallParams()
 
-ANSWERABLE: Final[Mapping[str, object]] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+MODEL_CAPABILITIES: Final[Mapping[str, object]] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
 """What a model can answer by a tool, whatever its client declared."""
 
 NO_SUCH_TOOL: Final = "name: there is no tool of this name; tools/list has those there are"
@@ -72,7 +78,7 @@ class ListTools:
         Source: server/tools, "Listing Tools".
         """
         page, next_cursor = self.page(call)
-        return tools_listed(page, next_cursor, LIST_TTL_MS, self._cache_scope)
+        return list_tools_result(page, next_cursor, LIST_TTL_MS, self._cache_scope)
 
     def page(self, call: Call) -> tuple[Sequence[Mapping[str, object]], str]:
         """The tools of the page that is asked for, and the cursor of the next, if there is one."""
@@ -86,7 +92,7 @@ class ListTools:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ParsedCall:
     """A `tools/call` whose parameters have been read."""
 
     call: Call
@@ -94,7 +100,7 @@ class Called:
     arguments: Mapping[str, Any]
     idempotency_key: str
     responses: Mapping[str, object]
-    binding: Binding
+    binding: CallBinding
 
     @property
     def becomes_task(self) -> bool:
@@ -103,7 +109,7 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Awaited:
+class WaitingCall:
     """What is known of a call while it waits: nothing that is as large as its client likes, but in bytes."""
 
     owner: Owner
@@ -113,12 +119,12 @@ class Awaited:
     """Of the binding, which holds the arguments."""
 
     @classmethod
-    def of(cls, called: Called) -> "Awaited":
+    def of(cls, called: ParsedCall) -> "WaitingCall":
         """What is to be known of this call."""
         return cls(
             called.call.owner,
             called.idempotency_key,
-            compact(called.call.request.capabilities),
+            compact_json(called.call.request.capabilities),
             compute(lambda: called.binding.salt),
         )
 
@@ -129,11 +135,11 @@ class CallTool:
     def __init__(
         self,
         catalogue: Catalogue,
-        settings: Settings,
+        settings: ServerSettings,
         connections: Callable[[], Connections],
         jobs: Jobs,
         calls: Calls,
-        sealer: Sealer,
+        sealer: StateSealer,
     ) -> None:
         self._catalogue = catalogue
         self._settings = settings
@@ -141,7 +147,7 @@ class CallTool:
         self._jobs = jobs
         self._calls = calls
         self._sealer = sealer
-        self._following = Following.by(catalogue)
+        self._following = TaskToolAdvice.by(catalogue)
 
     def call(self, call: Call) -> Result | Progress:
         """The result, the handle of a task, what is asked before there can be either, or the wait for them.
@@ -157,17 +163,17 @@ class CallTool:
         check_declared(tool.requires, call.request.capabilities)
         if tool.mode == "task_only":
             check_knows_tasks(call)
-        called = Called(
+        called = ParsedCall(
             call,
             tool,
             arguments,
             call.request.idempotency_key,
             params.get("input_responses", {}),
-            Binding(call.owner, tool.name, arguments),
+            CallBinding(call.owner, tool.name, arguments),
         )
         if faults := self._calls.faults(tool, arguments):
             return self._calls.wrong_arguments(faults)
-        state = State()
+        state = RequestState()
         if (sealed := params.get("request_state")) is not None:
             state = self._sealer.open(called.binding.salt, sealed)
         if state.task_id:
@@ -176,11 +182,11 @@ class CallTool:
             return self._calls.inline(call, tool, arguments)
         return self._begun(called, state)
 
-    def _begun(self, called: Called, state: State) -> Result | Progress:
+    def _begun(self, called: ParsedCall, state: RequestState) -> Result | Progress:
         """The job was begun, or is as soon as the wait for it is; or the first answers are still missing."""
         declared = called.call.request.capabilities
         try:
-            first = first_round(
+            first = collect_first_answers(
                 called.tool,
                 called.arguments,
                 state,
@@ -196,10 +202,10 @@ class CallTool:
             return first
         new = self._calls.new_task(called.call, called.tool, called.arguments, first.answers)
         if not called.becomes_task:
-            return self._awaited(Awaited.of(called), self._answerable(called, new))
+            return self._awaited(WaitingCall.of(called), self._answerable(called, new))
         if self._settings.web.grace_ms:
             return self._handed_over_late(new)
-        return task_created(self._calls.handed_over(new))
+        return create_task_result(self._calls.handed_over(new))
 
     def _handed_over_late(self, new: NewTask) -> Progress:
         """The result, when the job ends within the grace; else the handle. A client that leaves changes nothing."""
@@ -210,22 +216,22 @@ class CallTool:
             seen = yield from until_at_rest(task, read, watch, grace_s)
         if seen is not None and seen.status.is_terminal:
             return self._calls.ended(seen)
-        return task_created(seen or task)
+        return create_task_result(seen or task)
 
-    def _awaited(self, awaited: Awaited, new: NewTask) -> Progress:
+    def _awaited(self, awaited: WaitingCall, new: NewTask) -> Progress:
         with self._calls.place(new.owner), self._calls.followed(new) as (task, watch):
             del new  # its arguments can be large
             return (yield from self._at_rest(awaited, task, watch))
 
-    def _answerable(self, called: Called, new: NewTask) -> NewTask:
+    def _answerable(self, called: ParsedCall, new: NewTask) -> NewTask:
         """The task of a caller who waits: its job may ask what the client can be asked, or its model can answer."""
         if not self._following.can_answer:
             return new
         declared = called.call.request.capabilities
-        answerable = {**ANSWERABLE, **declared, "elicitation": ANSWERABLE["elicitation"]}
-        return replace(new, capabilities=compact(answerable))
+        answerable = {**MODEL_CAPABILITIES, **declared, "elicitation": MODEL_CAPABILITIES["elicitation"]}
+        return replace(new, capabilities=compact_json(answerable))
 
-    def _resumed(self, called: Called, task_id: str) -> Progress:
+    def _resumed(self, called: ParsedCall, task_id: str) -> Progress:
         """The parked job goes on with the answers of this retry; other keys than those outstanding are ignored."""
         owner = called.call.owner
         with self._calls.place(owner), self._connections().feed.watch(task_id) as watch:
@@ -237,11 +243,11 @@ class CallTool:
                     task = self._connections().store.get(owner, task_id)
             except TaskNotFound as fault:
                 raise InvalidParams("requestState is no longer valid; call again without it") from fault
-            awaited = Awaited.of(called)
+            awaited = WaitingCall.of(called)
             del called, answers
             return (yield from self._at_rest(awaited, task, watch))
 
-    def _at_rest(self, awaited: Awaited, task: Task, watch: Watch) -> Progress:
+    def _at_rest(self, awaited: WaitingCall, task: Task, watch: Watch) -> Progress:
         """The result once there is one."""
         owner, key = awaited.owner, awaited.idempotency_key
         read = self._calls.reader(owner, task.task_id)
@@ -262,19 +268,19 @@ class CallTool:
             f"{limit}. It was cancelled; ask for less at once, or use a client that knows tasks."
         )
 
-    def _result_of(self, awaited: Awaited, task: Task) -> Result:
+    def _result_of(self, awaited: WaitingCall, task: Task) -> Result:
         """What a synchronous caller is told of a task at rest."""
         if task.status.is_terminal:
             return self._calls.ended(task)
         try:
             check_askable(task.input_requests, orjson.loads(awaited.capabilities))
-        except MissingCapability:
+        except MissingClientCapability:
             if not self._following.can_answer:
                 raise
             how = self._following.in_words(task.task_id)
             return self._calls.tool_error(f"The tool asks what this client cannot be asked. {how}")
-        state = State(task_id=task.task_id, round=" ".join(task.input_requests))
-        return input_required(task.input_requests, self._sealer.seal(awaited.salt, state))
+        state = RequestState(task_id=task.task_id, round=" ".join(task.input_requests))
+        return input_required_result(task.input_requests, self._sealer.seal(awaited.salt, state))
 
 
 def _after(cursor: str, tools: Sequence[Mapping[str, object]]) -> int:

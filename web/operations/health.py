@@ -17,12 +17,12 @@ from coatcheck.workers.toolkit.errors import BrokerRefused, BrokerUnavailable
 logger = logging.getLogger(__name__)
 
 OK: Final = "ok"
-AWAY: Final = "away"
+NO_ANSWER: Final = "away"
 """It does not answer."""
 REFUSES: Final = "refuses"
 """It answers, and does not do what a call needs: it is full or read-only, or a right is missing. The log says which."""
 
-GOOD_FOR_S: Final = 1.0
+CACHE_S: Final = 1.0
 """How long a verdict holds, so that whoever asks often costs the store and the broker one trial a second."""
 
 
@@ -40,19 +40,19 @@ class Readiness:
         return self.store == OK and self.broker == OK and self.workers > 0
 
 
-class Trial:
+class ReadinessProbe:
     """Does what a call needs of store and broker, once for all who ask at the same time."""
 
     def __init__(self, connections: Callable[[], Connections]) -> None:
         self._connections = connections
         self._lock = threading.Lock()
-        self._verdict = Readiness(AWAY, AWAY, 0)
+        self._verdict = Readiness(NO_ANSWER, NO_ANSWER, 0)
         self._made_at = float("-inf")
 
     def verdict(self) -> Readiness:
         """Return what was found, a second ago at most."""
         with self._lock:
-            if time.monotonic() - self._made_at > GOOD_FOR_S:
+            if time.monotonic() - self._made_at > CACHE_S:
                 self._verdict = self._made()
                 self._made_at = time.monotonic()
             return self._verdict
@@ -70,7 +70,7 @@ def health(connections: Callable[[], Connections]) -> Blueprint:
     or by names of their own.
     """
     blueprint = Blueprint("health", __name__)
-    trial = Trial(connections)
+    trial = ReadinessProbe(connections)
 
     @blueprint.get("/healthz")
     def alive() -> ResponseReturnValue:
@@ -94,7 +94,7 @@ def _store(connections: Connections) -> tuple[str, int]:
         logger.warning("not ready: %s", fault)
         return REFUSES, 0
     except StoreUnavailable:
-        return AWAY, 0
+        return NO_ANSWER, 0
 
 
 def _broker(connections: Connections) -> str:
@@ -104,5 +104,5 @@ def _broker(connections: Connections) -> str:
         logger.warning("not ready: %s", fault)
         return REFUSES
     except BrokerUnavailable:
-        return AWAY
+        return NO_ANSWER
     return OK

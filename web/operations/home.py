@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from flask import Blueprint, Response, render_template_string, request, send_from_directory
 from flask.typing import ResponseReturnValue
 
-from coatcheck.web.errors import Forbidden
-from coatcheck.web.protocol.origin import Doorkeeper
+from coatcheck.web.errors import RequestForbidden
+from coatcheck.web.protocol.request_guard import RequestGuard
 from coatcheck.web.settings.auth import LOOPBACK_HOSTS
 from coatcheck.web.settings.web import WebSettings
 
@@ -21,14 +21,14 @@ DOCUMENTS: Final = tuple(
 )
 """The pages of documentation that can be read here; none where only the packages are installed."""
 
-HEADERS: Final = {
+SECURITY_HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
 
-PAGE: Final = """<!doctype html>
+HOME_PAGE: Final = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -56,7 +56,7 @@ takes, also for a person.</p>
 """
 
 
-def home(settings: WebSettings, name: str, doorkeeper: Doorkeeper) -> Blueprint:
+def home(settings: WebSettings, name: str, doorkeeper: RequestGuard) -> Blueprint:
     """Return the page and the documentation. The link to Flower is there where this machine alone can follow it."""
     blueprint = Blueprint("home", __name__)
     is_local = settings.host in LOOPBACK_HOSTS and not settings.public_url and settings.flower_port.isdecimal()
@@ -65,7 +65,7 @@ def home(settings: WebSettings, name: str, doorkeeper: Doorkeeper) -> Blueprint:
     def check() -> ResponseReturnValue | None:
         try:
             doorkeeper.check(request)
-        except Forbidden as fault:
+        except RequestForbidden as fault:
             return Response(f"{fault}\n", 403, mimetype="text/plain")
         return None
 
@@ -74,17 +74,17 @@ def home(settings: WebSettings, name: str, doorkeeper: Doorkeeper) -> Blueprint:
         here = urlsplit(request.host_url)
         host = here.netloc.removesuffix(f":{here.port}")
         text = render_template_string(
-            PAGE,
+            HOME_PAGE,
             name=name,
             endpoint=settings.resource or f"{request.host_url}mcp",
             flower=f"http://{host}:{settings.flower_port}" if is_local and here.hostname in LOOPBACK_HOSTS else "",
             documents=DOCUMENTS,
         )
-        return Response(text, headers=HEADERS, mimetype="text/html")
+        return Response(text, headers=SECURITY_HEADERS, mimetype="text/html")
 
     def document(name: str) -> ResponseReturnValue:
         response = send_from_directory(CHECKOUT, name, mimetype="text/plain")
-        response.headers.update(HEADERS)
+        response.headers.update(SECURITY_HEADERS)
         return response
 
     for number, path in enumerate(DOCUMENTS):

@@ -17,12 +17,12 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from coatcheck.tasks_store import StoreError, TaskStore
-from coatcheck.web.errors import Forbidden
-from coatcheck.web.protocol.origin import Doorkeeper
-from coatcheck.web.rpc.observation import SERVED
+from coatcheck.web.errors import RequestForbidden
+from coatcheck.web.protocol.request_guard import RequestGuard
+from coatcheck.web.rpc.observation import METHOD_KEY
 from coatcheck.web.server.loop_monitor import BLOCKED
 from coatcheck.web.settings.auth import LOOPBACK_HOSTS, is_loopback
-from coatcheck.web.settings.web import Settings
+from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.connections import Connections, ConnectionsOfProcess
 from coatcheck.workers.telemetry.logs import begin
 from coatcheck.workers.telemetry.metrics import (
@@ -46,16 +46,16 @@ REQUESTS: Final = "requests"
 REQUEST_TIMES: Final = "request_seconds"
 """A histogram of how long the head of a response took, by method."""
 
-LIMITS: Final = "limits_reached"
+LIMITS_REACHED: Final = "limits_reached"
 """Refusals by the limit that was reached."""
 
-NAMELESS: Final = "requests_without_name"
+REQUESTS_WITHOUT_NAME: Final = "requests_without_name"
 """Requests about a task without the header `Mcp-Name`, by the name of the client."""
 
 COUNTERS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     REQUESTS: ("Requests to the MCP endpoint", ("method", "status")),
-    NAMELESS: ("Requests about a task that were served without the header Mcp-Name", ("client",)),
-    LIMITS: ("Requests refused because a limit was reached", ("limit",)),
+    REQUESTS_WITHOUT_NAME: ("Requests about a task that were served without the header Mcp-Name", ("client",)),
+    LIMITS_REACHED: ("Requests refused because a limit was reached", ("limit",)),
     RUNS: ("Runs that ended", ("tool", "outcome")),
     SETTLED: ("Exposed tasks that ended with their work", ("tool", "status")),
     BLOCKED: ("Times that the event loop of a web process was blocked for a second", ()),
@@ -67,18 +67,18 @@ HISTOGRAMS: Final[Mapping[str, tuple[str, str]]] = {
     QUEUE_TIMES: ("How long a task waited for its first run", "tool"),
 }
 
-OTHER: Final = "?"
+OTHER_LABEL: Final = "?"
 """The method of a request that names none of ours."""
 
 
 CLIENT_NAME: Final = re.compile(r"[A-Za-z0-9_./@ -]{1,64}")
-"""A client's name that becomes a label; any other is counted as `OTHER`."""
+"""A client's name that becomes a label; any other is counted as `OTHER_LABEL`."""
 
-MOST_NAMES: Final = 20
+MAX_CLIENT_NAMES: Final = 20
 """How many names of clients become labels. Clients name themselves, and each name stays in the store for ever."""
 
 
-class ClientNames:
+class ClientNameCounter:
     """Counts requests by the names that clients give themselves: the first so many of them, the others together."""
 
     def __init__(self, connections: ConnectionsOfProcess) -> None:
@@ -87,24 +87,24 @@ class ClientNames:
 
     def count(self, client: str) -> None:
         """One more request without `Mcp-Name` from a client of this name."""
-        self._connections.measures.count(NAMELESS, self._label(client))
+        self._connections.measures.count(REQUESTS_WITHOUT_NAME, self._label(client))
 
     def _label(self, client: str) -> str:
         try:
             if self._known is None:
                 # What other processes have counted: all of them together have so many names.
-                counted = _by_name(self._connections().store.statistics.counts())[NAMELESS]
+                counted = _by_name(self._connections().store.statistics.counts())[REQUESTS_WITHOUT_NAME]
                 self._known = {name for (name,) in counted}
         except StoreError:
-            return OTHER
+            return OTHER_LABEL
         if client not in self._known:
-            if len(self._known) >= MOST_NAMES or not CLIENT_NAME.fullmatch(client):
-                return OTHER
+            if len(self._known) >= MAX_CLIENT_NAMES or not CLIENT_NAME.fullmatch(client):
+                return OTHER_LABEL
             self._known.add(client)
         return client
 
 
-class Measured:
+class MetricsMiddleware:
     """The front door with a watch on it.
 
     The endpoint tells the method. Of a request that is refused before its body is read, the header does, if there is
@@ -122,11 +122,11 @@ class Measured:
         if not environ["PATH_INFO"].startswith("/mcp"):
             return self._app(environ, start_response)
         begun = time.monotonic()
-        named: str = environ.get("HTTP_MCP_METHOD", OTHER)
-        by_header = named if named in self._methods else OTHER
+        named: str = environ.get("HTTP_MCP_METHOD", OTHER_LABEL)
+        by_header = named if named in self._methods else OTHER_LABEL
 
         def counted(status: str, *rest: Any) -> Any:
-            method: str = environ.get(SERVED, by_header)
+            method: str = environ.get(METHOD_KEY, by_header)
             self._measures.count(REQUESTS, method, status[:3])
             self._measures.time(REQUEST_TIMES, method, time.monotonic() - begun)
             return start_response(status, *rest)
@@ -135,7 +135,7 @@ class Measured:
 
 
 def metrics(
-    settings: Settings, catalogue: Catalogue, connections: Callable[[], Connections], doorkeeper: Doorkeeper
+    settings: ServerSettings, catalogue: Catalogue, connections: Callable[[], Connections], doorkeeper: RequestGuard
 ) -> Blueprint:
     """Return the route, for holders of the token; without a token, for programs on this machine."""
     blueprint = Blueprint("metrics", __name__)
@@ -151,10 +151,10 @@ def metrics(
             abort(404)  # an option can have opened another address, and a unix socket does not say who asks
         try:
             doorkeeper.check(request, takes_addresses=bool(token))
-        except Forbidden as fault:
+        except RequestForbidden as fault:
             return Response(f"{fault}\n", 403, mimetype="text/plain")
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(Deployment(connections(), _queues(settings, catalogue)))
+        registry.register(DeploymentCollector(connections(), _queues(settings, catalogue)))
         try:
             return Response(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
         except StoreError:
@@ -163,7 +163,7 @@ def metrics(
     return blueprint
 
 
-class Deployment(Collector):
+class DeploymentCollector(Collector):
     """The counts of all processes, and how things stand now."""
 
     def __init__(self, connections: Connections, queues: Collection[str]) -> None:
@@ -201,7 +201,7 @@ class Deployment(Collector):
         yield waiting
 
 
-def _queues(settings: Settings, catalogue: Catalogue) -> list[str]:
+def _queues(settings: ServerSettings, catalogue: Catalogue) -> list[str]:
     return sorted({settings.workers.queue, *(tool.queue for tool in catalogue if tool.queue)})
 
 

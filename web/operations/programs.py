@@ -8,14 +8,14 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
-UNREAD = 1
+OUTPUT_LOST = 1
 """The exit code of a program whose output nobody reads any more, or cannot be written."""
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it."""
 
 
-def run(main: Callable[[], int]) -> NoReturn:
+def run_program(main: Callable[[], int]) -> NoReturn:
     """End the process with the exit code of `main`; quietly when whoever read its output has left.
 
     An output that cannot be written, as on a full disk, is told in a line. What the encoding of the terminal lacks is
@@ -30,14 +30,14 @@ def run(main: Callable[[], int]) -> NoReturn:
         code = main()
         sys.stdout.flush()
     except BrokenPipeError:
-        code = UNREAD
+        code = OUTPUT_LOST
     except KeyboardInterrupt:
         code = INTERRUPTED
     except OSError as fault:
-        code = UNREAD
+        code = OUTPUT_LOST
         with suppress(OSError):
             print(f"The output cannot be used: {fault.strerror or fault}.", file=sys.stderr)  # noqa: T201
-    if code == UNREAD:
+    if code == OUTPUT_LOST:
         _give_up_output()
     sys.exit(code)
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from io import TextIOWrapper
 
-from coatcheck.web.operations.programs import run
+from coatcheck.web.operations.programs import run_program
 
-PREFIX = "coatcheck_"
+LEADING_TEXT = "coatcheck_"
 """Starts every token, so that scanners for leaked secrets can know one."""
 
 RANDOM_BYTES = 32
@@ -20,7 +20,7 @@ RANDOM_BYTES = 32
 
 def new_token() -> str:
     """A fresh token. Whoever has it is its principal, so it is shown once and kept nowhere."""
-    return PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
+    return LEADING_TEXT + secrets.token_urlsafe(RANDOM_BYTES)
 
 
 def entry_of(token: str, tenant: str, principal: str, scopes: Sequence[str], expires: datetime | None) -> str:
@@ -62,4 +62,4 @@ def _text(value: str) -> str:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_program(main)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeGuard
 
 from coatcheck.web.errors import HeaderMismatch, InvalidMessage, InvalidParams, UnsupportedVersion
-from coatcheck.web.protocol.headers import METHOD, NAME, VERSION, check_mirrors, trimmed
+from coatcheck.web.protocol.headers import METHOD_HEADER, NAME_HEADER, VERSION_HEADER, check_mirrors, trimmed
 
 SUPPORTED_VERSIONS: Final = ("2026-07-28",)
 """The revisions of MCP that are served in today's form."""
@@ -50,7 +50,7 @@ HeaderLookup = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class JsonRpcMessage:
     """A JSON-RPC request, or a notification, which has no id."""
 
     id: RequestId | None
@@ -128,7 +128,7 @@ def readable_id(body: object) -> RequestId | None:
     return found if _is_id(found) else None
 
 
-def message_of(body: object) -> Message:
+def message_of(body: object) -> JsonRpcMessage:
     """The JSON-RPC message that the body is.
 
     Raises:
@@ -150,11 +150,11 @@ def message_of(body: object) -> Message:
     params = body.get("params", {})
     if not isinstance(params, dict):
         raise InvalidMessage("params is an object")
-    return Message(body.get("id"), method, params)
+    return JsonRpcMessage(body.get("id"), method, params)
 
 
 def request_of(
-    message: Message,
+    message: JsonRpcMessage,
     request_id: RequestId,
     header: HeaderLookup,
     older: Sequence[str] = (),
@@ -177,7 +177,7 @@ def request_of(
     if not isinstance(meta, dict):
         raise InvalidParams("_meta is an object")
     _check_version(message, meta, header, older)
-    check_mirrors(METHOD, message.method, header(METHOD))
+    check_mirrors(METHOD_HEADER, message.method, header(METHOD_HEADER))
     capabilities = meta.get(CLIENT_CAPABILITIES)
     if not isinstance(capabilities, dict):
         raise InvalidParams(f"_meta[{CLIENT_CAPABILITIES!r}] is required and is an object")
@@ -187,28 +187,32 @@ def request_of(
     name = message.params.get(named_by)
     if not isinstance(name, str):
         raise InvalidParams(f"{named_by} is required and is a string")
-    sent = header(NAME)
+    sent = header(NAME_HEADER)
     lacks_name = sent is None and message.method in TASK_METHODS and not requires_task_name
     if not lacks_name:
-        check_mirrors(NAME, name, sent, may_be_encoded=True)
+        check_mirrors(NAME_HEADER, name, sent, may_be_encoded=True)
     return Request(request_id, message.method, message.params, meta, capabilities, name, lacks_name)
 
 
-def _check_version(message: Message, meta: Mapping[str, object], header: HeaderLookup, older: Sequence[str]) -> None:
+def _check_version(
+    message: JsonRpcMessage, meta: Mapping[str, object], header: HeaderLookup, older: Sequence[str]
+) -> None:
     # Who writes in today's form is told of today's revisions, as by server/discover: any other would be refused again.
     every = (*SUPPORTED_VERSIONS, *older)
     declared = meta.get(PROTOCOL_VERSION)
-    sent = header(VERSION)
+    sent = header(VERSION_HEADER)
     if declared is None and message.method == "initialize":
         # A client of an older era has no other way to learn what is spoken here.
         raise UnsupportedVersion(_text(message.params.get("protocolVersion")), every)
     if sent is None:
-        raise HeaderMismatch(f"The header {VERSION} is required; this server speaks {', '.join(SUPPORTED_VERSIONS)}")
+        raise HeaderMismatch(
+            f"The header {VERSION_HEADER} is required; this server speaks {', '.join(SUPPORTED_VERSIONS)}"
+        )
     if declared is None and trimmed(sent) not in SUPPORTED_VERSIONS:
         raise UnsupportedVersion(trimmed(sent), every)
     if not isinstance(declared, str):
         raise InvalidParams(f"_meta[{PROTOCOL_VERSION!r}] is required and is a string")
-    check_mirrors(VERSION, declared, sent)
+    check_mirrors(VERSION_HEADER, declared, sent)
     if declared not in SUPPORTED_VERSIONS:
         raise UnsupportedVersion(declared, SUPPORTED_VERSIONS)
 

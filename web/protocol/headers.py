@@ -14,10 +14,10 @@ from typing import Any, Final
 from coatcheck.web.errors import HeaderMismatch
 from coatcheck.workers.toolkit.headers import HeaderParam
 
-VERSION: Final = "MCP-Protocol-Version"
-METHOD: Final = "Mcp-Method"
-NAME: Final = "Mcp-Name"
-PARAM: Final = "Mcp-Param-"
+VERSION_HEADER: Final = "MCP-Protocol-Version"
+METHOD_HEADER: Final = "Mcp-Method"
+NAME_HEADER: Final = "Mcp-Name"
+PARAM_HEADER_PREFIX: Final = "Mcp-Param-"
 """Leads the header of each tool parameter that is mirrored."""
 
 WHITE_SPACE: Final = " \t"
@@ -28,7 +28,7 @@ _ENCODED = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
 _NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
 
 
-def sent_with(environ: Mapping[str, Any]) -> Callable[[str], str | None]:
+def header_lookup(environ: Mapping[str, Any]) -> Callable[[str], str | None]:
     """What looks up the headers of a WSGI request; one that was sent twice reads as a list."""
     return lambda name: environ.get(_variable(name))
 
@@ -87,7 +87,7 @@ def check_params(
     Source: basic/transports/streamable-http, "Server Behavior for Custom Headers".
     """
     for param in mirrored:
-        name = PARAM + param.name
+        name = PARAM_HEADER_PREFIX + param.name
         raw = header(name)
         value = _value_at(arguments, param.path)
         if value is None:

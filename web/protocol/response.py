@@ -9,7 +9,7 @@ from coatcheck.web.protocol.envelope import HeaderLookup
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RpcResponse:
     """A JSON-RPC response, and how it goes out."""
 
     message: bytes
@@ -17,29 +17,29 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-ACCEPTED = Answer(b"", 202)
+ACCEPTED = RpcResponse(b"", 202)
 """What a notification gets. Source: basic/transports/streamable-http, "Sending Messages"."""
 
-Answering = Generator[bytes | None, None, Answer]
+ResponseGenerator = Generator[bytes | None, None, RpcResponse]
 """Messages that the client may hear of meanwhile, None now and then for a pause, and at last an answer, whatever goes
 wrong. To be closed when nobody wants the answer any more."""
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingResponse:
     """A call that is being answered."""
 
-    answering: Answering
+    answering: ResponseGenerator
     is_streamed: bool
     """The client wants to hear of what happens meanwhile."""
     keeps_request: bool = True
     """What was asked stays in memory until the answer is there."""
 
 
-Reply = Answer | Waiting
+Reply = RpcResponse | PendingResponse
 
 
-class Era(Protocol):
+class ProtocolHandler(Protocol):
     """One way to speak MCP, of several at one address."""
 
     methods: Collection[str]
@@ -52,11 +52,13 @@ class Era(Protocol):
         """What the client gets; nothing that it sends raises here."""
 
 
-def begun(answering: Answering, *, is_streamed: bool, keeps_request: bool = True) -> Answer | Waiting:
+def start_response(
+    answering: ResponseGenerator, *, is_streamed: bool, keeps_request: bool = True
+) -> RpcResponse | PendingResponse:
     """The wait, once it is one: what fails before has a status of its own and needs no stream."""
     try:
         next(answering)
     except StopIteration as end:
-        answer: Answer = end.value
+        answer: RpcResponse = end.value
         return answer
-    return Waiting(answering, is_streamed, keeps_request)
+    return PendingResponse(answering, is_streamed, keeps_request)

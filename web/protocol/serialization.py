@@ -9,7 +9,7 @@ from typing import Final
 import orjson
 
 from coatcheck.tasks_store import Status, Task
-from coatcheck.web.errors import Refusal
+from coatcheck.web.errors import JsonRpcError
 from coatcheck.web.protocol.envelope import (
     IDEMPOTENCY_EXTENSION,
     SUPPORTED_VERSIONS,
@@ -21,7 +21,7 @@ SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
 """On everything that a stream carries: the id of the request that opened it."""
 
-PROGRESS: Final = "io.coatcheck/progress"
+PROGRESS_META: Final = "io.coatcheck/progress"
 """The `_meta` key of a task that says `progress` of `total`, which the extension has no field for."""
 
 COMPLETE: Final[Mapping[str, object]] = {"resultType": "complete"}
@@ -42,7 +42,7 @@ def result_message(request_id: RequestId, result: Result, server_info: Mapping[s
     return orjson.dumps({"jsonrpc": "2.0", "id": _id(request_id), "result": whole})
 
 
-def error_message(request_id: RequestId | None, refusal: Refusal) -> bytes:
+def error_message(request_id: RequestId | None, refusal: JsonRpcError) -> bytes:
     """A JSON-RPC error response; without an id when the request's could not be read."""
     error: dict[str, object] = {"code": refusal.code, "message": refusal.message}
     if refusal.data is not None:
@@ -56,7 +56,7 @@ def progress_message(token: RequestId, progress: Mapping[str, object]) -> bytes:
     return _notification("notifications/progress", {"progressToken": _id(token), **progress})
 
 
-def acknowledged(subscription_id: RequestId, task_ids: Sequence[str] | None) -> bytes:
+def subscription_acknowledged(subscription_id: RequestId, task_ids: Sequence[str] | None) -> bytes:
     """A `notifications/subscriptions/acknowledged`. Source: basic/patterns/subscriptions, "Acknowledgment"."""
     honoured = {} if task_ids is None else {"taskIds": task_ids}
     params = {"_meta": {SUBSCRIPTION_ID: _id(subscription_id)}, "notifications": honoured}
@@ -75,7 +75,7 @@ def subscription_ended(subscription_id: RequestId, server_info: Mapping[str, str
     return orjson.dumps({**COMPLETE, "_meta": {SUBSCRIPTION_ID: _id(subscription_id), SERVER_INFO: server_info}})
 
 
-def discovered(instructions: str, ttl_ms: int, cache_scope: str) -> dict[str, object]:
+def discover_result(instructions: str, ttl_ms: int, cache_scope: str) -> dict[str, object]:
     """A DiscoverResult. Source: server/discover."""
     result: dict[str, object] = {
         **COMPLETE,
@@ -87,7 +87,7 @@ def discovered(instructions: str, ttl_ms: int, cache_scope: str) -> dict[str, ob
     return {**result, "instructions": instructions} if instructions else result
 
 
-def tools_listed(
+def list_tools_result(
     tools: Sequence[Mapping[str, object]], next_cursor: str, ttl_ms: int, cache_scope: str
 ) -> dict[str, object]:
     """A ListToolsResult; no cursor on the last page. Source: server/tools, "Listing Tools"."""
@@ -95,17 +95,17 @@ def tools_listed(
     return {**result, "nextCursor": next_cursor} if next_cursor else result
 
 
-def input_required(requests: Mapping[str, bytes], request_state: str) -> dict[str, object]:
+def input_required_result(requests: Mapping[str, bytes], request_state: str) -> dict[str, object]:
     """An InputRequiredResult. Source: basic/patterns/mrtr, "InputRequiredResult"."""
     return {"resultType": "input_required", "inputRequests": _fragments(requests), "requestState": request_state}
 
 
-def task_created(task: Task) -> dict[str, object]:
+def create_task_result(task: Task) -> dict[str, object]:
     """A CreateTaskResult: flat, and nothing of what happened inside. Source: ext-tasks, tasks.md, "Task Creation"."""
     return {"resultType": "task", **_task(task)}
 
 
-def task_as_it_stands(task: Task) -> dict[str, object]:
+def get_task_result(task: Task) -> dict[str, object]:
     """A GetTaskResult: the task, and what belongs to its status. Source: ext-tasks, tasks.md, "Task Polling"."""
     progress = _progress(task)
     return {**COMPLETE, **_detailed(task), "_meta": progress} if progress else {**COMPLETE, **_detailed(task)}
@@ -123,7 +123,7 @@ def _second(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
-def compact(value: object) -> bytes:
+def compact_json(value: object) -> bytes:
     """JSON for the store. The standard encoder, because integers of a client may have more than 64 bits."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
@@ -161,7 +161,7 @@ def _progress(task: Task) -> dict[str, object]:
     told = orjson.loads(task.progress) if task.progress else {}
     if told.get("progress") is None or told.get("total") is None:
         return {}
-    return {PROGRESS: {"progress": told["progress"], "total": told["total"]}}
+    return {PROGRESS_META: {"progress": told["progress"], "total": told["total"]}}
 
 
 def _notification(method: str, params: Mapping[str, object]) -> bytes:

@@ -8,22 +8,22 @@ from coatcheck.web.protocol.caller import Caller
 from coatcheck.web.protocol.envelope import (
     SUPPORTED_VERSIONS,
     HeaderLookup,
-    Message,
+    JsonRpcMessage,
     RequestId,
     message_of,
     readable_id,
     request_of,
 )
-from coatcheck.web.protocol.response import ACCEPTED, Answer, Answering, Reply, begun
+from coatcheck.web.protocol.response import ACCEPTED, Reply, ResponseGenerator, RpcResponse, start_response
 from coatcheck.web.protocol.serialization import Result, error_message, result_message
-from coatcheck.web.rpc.error_responses import Refusals
-from coatcheck.web.rpc.progress import Rising
+from coatcheck.web.rpc.error_responses import ErrorResponses
+from coatcheck.web.rpc.progress_notifications import ProgressNotifications
 from coatcheck.web.streams.waiting import Progress, Stream
 
 Method = Callable[[Call], Result | Progress | Stream]
 
 
-class Dispatch:
+class MethodDispatcher:
     """Finds the method that a message asks for, and answers with what it gives or raises."""
 
     def __init__(
@@ -43,7 +43,7 @@ class Dispatch:
         self._methods = methods
         self._server_info = server_info
         self._admit = admit
-        self._refusals = Refusals(methods, count_limit)
+        self._refusals = ErrorResponses(methods, count_limit)
         self._older = older
         self._requires_task_name = requires_task_name
         self._count_nameless = count_nameless
@@ -66,12 +66,12 @@ class Dispatch:
         except Exception as fault:  # noqa: BLE001 - a client must not meet an exception that nobody thought of
             return self.refused(fault, method, request_id)
 
-    def refused(self, fault: Exception, method: str = "?", request_id: RequestId | None = None) -> Answer:
+    def refused(self, fault: Exception, method: str = "?", request_id: RequestId | None = None) -> RpcResponse:
         """The error that answers this exception; the log has one line about it."""
         refusal = self._refusals.of(fault, method)
-        return Answer(error_message(request_id, refusal), refusal.status, refusal.headers)
+        return RpcResponse(error_message(request_id, refusal), refusal.status, refusal.headers)
 
-    def _served(self, message: Message, request_id: RequestId, caller: Caller, header: HeaderLookup) -> Reply:
+    def _served(self, message: JsonRpcMessage, request_id: RequestId, caller: Caller, header: HeaderLookup) -> Reply:
         request = request_of(message, request_id, header, self._older, requires_task_name=self._requires_task_name)
         method = self._methods.get(request.method)
         if method is None:
@@ -83,17 +83,17 @@ class Dispatch:
         token = request.progress_token
         reply = method(call)
         if isinstance(reply, Generator):
-            answering = self._answering(Rising(token).over(reply), request.method, request_id)
-            return begun(answering, is_streamed=token is not None)
+            answering = self._answering(ProgressNotifications(token).over(reply), request.method, request_id)
+            return start_response(answering, is_streamed=token is not None)
         if isinstance(reply, Stream):
-            return begun(
+            return start_response(
                 self._answering(reply.messages, request.method, request_id), is_streamed=True, keeps_request=False
             )
-        return Answer(result_message(request_id, reply, self._server_info))
+        return RpcResponse(result_message(request_id, reply, self._server_info))
 
-    def _answering(self, progress: Progress, method: str, request_id: RequestId) -> Answering:
+    def _answering(self, progress: Progress, method: str, request_id: RequestId) -> ResponseGenerator:
         try:
             result = yield from progress
-            return Answer(result_message(request_id, result, self._server_info))
+            return RpcResponse(result_message(request_id, result, self._server_info))
         except Exception as fault:  # noqa: BLE001 - as above, for what fails during the wait
             return self.refused(fault, method, request_id)

@@ -13,52 +13,52 @@ from flask import Request, Response
 from coatcheck.web.errors import MethodNotAllowed, TooManyWaiting
 from coatcheck.web.protocol.caller import Caller
 from coatcheck.web.protocol.envelope import readable_id
-from coatcheck.web.protocol.headers import sent_with
+from coatcheck.web.protocol.headers import header_lookup
 from coatcheck.web.protocol.json_body import read_json
-from coatcheck.web.protocol.origin import (
-    EVENT_STREAM,
-    JSON,
-    Acceptable,
-    Doorkeeper,
-    acceptable,
+from coatcheck.web.protocol.request_guard import (
+    EVENT_STREAM_TYPE,
+    JSON_TYPE,
+    AcceptedTypes,
+    RequestGuard,
+    accepted_types,
     check_content_type,
 )
-from coatcheck.web.protocol.response import Answer, Era
-from coatcheck.web.protocol.sse import HEADERS, event
-from coatcheck.web.rpc.dispatch import Dispatch
-from coatcheck.web.rpc.front_door import View
-from coatcheck.web.rpc.observation import SERVED, observed
-from coatcheck.web.server.body import SOCKET, BodyReader
-from coatcheck.web.server.in_flight import InFlight, Turns, WaitingBodies
-from coatcheck.web.server.threads import LARGE, compute, is_large
-from coatcheck.web.streams.responses import Client, in_one_piece, streamed
+from coatcheck.web.protocol.response import ProtocolHandler, RpcResponse
+from coatcheck.web.protocol.sse import EVENT_STREAM_HEADERS, sse_event
+from coatcheck.web.rpc.direct_flask import View
+from coatcheck.web.rpc.dispatch import MethodDispatcher
+from coatcheck.web.rpc.observation import METHOD_KEY, observed
+from coatcheck.web.server.body import SOCKET_KEY, BodyReader
+from coatcheck.web.server.memory_limit import LargeRequestLimit, MemoryLimit, WaitingBodyLimit
+from coatcheck.web.server.threads import LARGE_BODY_BYTES, compute, is_large_request
+from coatcheck.web.streams.client_connection import ClientConnection, event_stream, wait_for_response
 from coatcheck.web.streams.waiting import WAKE
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-PATHS = ("/mcp", "/mcp/")
+ENDPOINT_PATHS = ("/mcp", "/mcp/")
 """Both are answered alike: a redirect loses the body of a POST."""
 
 CLIENT_LEFT = 499
 """Nobody reads this status but the access log, which has it from nginx."""
 
-PREFLIGHT = {
+PREFLIGHT_HEADERS = {
     "Access-Control-Allow-Methods": "POST",
     "Access-Control-Max-Age": "600",
     "Vary": "Origin, Access-Control-Request-Headers",
 }
 
 
-EXPOSED = "Retry-After, WWW-Authenticate"
+EXPOSED_HEADERS = "Retry-After, WWW-Authenticate"
 """What a page may read besides the usual: when to try again, and how to prove itself."""
 
 
-class Whole(Response):
+class WholeResponse(Response):
     """A response that is all there, and goes out as it is: nothing has to be worked out about it."""
 
-    def __init__(self, answer: Answer, in_flight: InFlight) -> None:
-        super().__init__(answer.message, answer.status, answer.headers, mimetype=JSON)
+    def __init__(self, answer: RpcResponse, in_flight: MemoryLimit) -> None:
+        super().__init__(answer.message, answer.status, answer.headers, mimetype=JSON_TYPE)
         self._in_flight = in_flight
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
@@ -67,20 +67,20 @@ class Whole(Response):
             return super().__call__(environ, start_response)
         start_response(self.status, self.headers.to_wsgi_list())
         data = self.data
-        return (data,) if len(data) <= LARGE else self._in_flight.whole(data)
+        return (data,) if len(data) <= LARGE_BODY_BYTES else self._in_flight.whole(data)
 
 
 def endpoint(
-    dispatch: Dispatch,
-    others: Sequence[Era],
-    doorkeeper: Doorkeeper,
+    dispatch: MethodDispatcher,
+    others: Sequence[ProtocolHandler],
+    doorkeeper: RequestGuard,
     authenticate: Callable[[Request], Caller],
     bodies: BodyReader,
-    in_flight: InFlight,
+    in_flight: MemoryLimit,
 ) -> View:
     """What serves the MCP endpoint. What none of the other eras takes is for the dispatch."""
-    waiting_bodies = WaitingBodies()
-    turns = Turns(in_flight)
+    waiting_bodies = WaitingBodyLimit()
+    turns = LargeRequestLimit(in_flight)
 
     def serve(request: Request) -> Response:
         with ExitStack() as turn:
@@ -96,25 +96,25 @@ def endpoint(
             caller = authenticate(request)
             if request.method != "POST":
                 raise MethodNotAllowed("This endpoint takes POST only")
-            forms = acceptable(request.environ.get("HTTP_ACCEPT", ""))
+            forms = accepted_types(request.environ.get("HTTP_ACCEPT", ""))
             check_content_type(request)
             sent = bodies.read(request)
             size = len(sent)
-            is_large.set(size > LARGE)
-            if size > LARGE:
+            is_large_request.set(size > LARGE_BODY_BYTES)
+            if size > LARGE_BODY_BYTES:
                 turn.enter_context(turns.turn(size))
             body = compute(read_json, sent)
             del sent
         except Exception as fault:  # noqa: BLE001 - as in the dispatch
             bodies.discard(request, fault)
-            return response_of(dispatch.refused(fault), Acceptable(json=True, event_stream=False))
-        header = sent_with(request.environ)
+            return response_of(dispatch.refused(fault), AcceptedTypes(json=True, event_stream=False))
+        header = header_lookup(request.environ)
         era = next((other for other in others if other.takes(body, header)), dispatch)
         if (method := _served_method(body, era)) is not None:
-            request.environ[SERVED] = method
+            request.environ[METHOD_KEY] = method
         WAKE.set(None)
         reply = observed(body, partial(era.answer, body, caller, header))
-        if isinstance(reply, Answer):
+        if isinstance(reply, RpcResponse):
             return response_of(reply, forms)
         try:
             answering = waiting_bodies.held(reply.answering, size if reply.keeps_request else 0)
@@ -123,17 +123,21 @@ def endpoint(
             return response_of(dispatch.refused(fault, method or "?", readable_id(body)), forms)
         del body
         turn.close()
-        client = Client(request.environ.get(SOCKET))
+        client = ClientConnection(request.environ.get(SOCKET_KEY))
         if reply.is_streamed and forms.event_stream:
-            return Response(streamed(answering, client, in_flight), mimetype=EVENT_STREAM, headers=HEADERS)
-        whole = in_one_piece(answering, client)
+            return Response(
+                event_stream(answering, client, in_flight), mimetype=EVENT_STREAM_TYPE, headers=EVENT_STREAM_HEADERS
+            )
+        whole = wait_for_response(answering, client)
         return Response(status=CLIENT_LEFT) if whole is None else response_of(whole, forms)
 
-    def response_of(answer: Answer, forms: Acceptable) -> Response:
+    def response_of(answer: RpcResponse, forms: AcceptedTypes) -> Response:
         """Results go out in a form that the client takes; errors as JSON, which clients read by their status."""
         if answer.message and answer.status == 200 and not forms.json:
-            return Response(in_flight.pieces(event(answer.message)), mimetype=EVENT_STREAM, headers=HEADERS)
-        response = Whole(answer, in_flight)
+            return Response(
+                in_flight.pieces(sse_event(answer.message)), mimetype=EVENT_STREAM_TYPE, headers=EVENT_STREAM_HEADERS
+            )
+        response = WholeResponse(answer, in_flight)
         if not answer.message:
             del response.headers["Content-Type"]
         return response
@@ -142,13 +146,13 @@ def endpoint(
         """A page that may call this server may also read its answers."""
         if (origin := doorkeeper.may_preflight(request)) is not None and "Origin" not in response.vary:
             response.headers["Access-Control-Allow-Origin"] = origin
-            response.headers["Access-Control-Expose-Headers"] = EXPOSED
+            response.headers["Access-Control-Expose-Headers"] = EXPOSED_HEADERS
             response.vary.add("Origin")
 
     return serve
 
 
-def _served_method(body: object, era: Era) -> str | None:
+def _served_method(body: object, era: ProtocolHandler) -> str | None:
     """The method that the message names, if the era serves it: no other name may become a label of a metric."""
     method = body.get("method") if isinstance(body, dict) else None
     return method if isinstance(method, str) and method in era.methods else None
@@ -156,7 +160,7 @@ def _served_method(body: object, era: Era) -> str | None:
 
 def _preflight(origin: str, request: Request) -> Response:
     """What a browser asks before it sends a request of another page."""
-    response = Response(status=204, headers=PREFLIGHT)
+    response = Response(status=204, headers=PREFLIGHT_HEADERS)
     del response.headers["Content-Type"]
     response.headers["Access-Control-Allow-Origin"] = origin
     if asked := request.headers.get("Access-Control-Request-Headers"):

@@ -4,14 +4,14 @@ import logging
 import secrets
 from collections.abc import Callable, Collection
 
-from coatcheck.web.errors import INTERNAL_ERROR, LimitReached, Refusal, refusal_of
+from coatcheck.web.errors import INTERNAL_ERROR, JsonRpcError, LimitReached, json_rpc_error_of
 from coatcheck.workers.telemetry.tracing import refused
 from coatcheck.workers.toolkit.errors import places_of
 
 logger = logging.getLogger(__name__)
 
 
-class Refusals:
+class ErrorResponses:
     """Tells clients what they may know; the rest stands in the log, under a number that they are given."""
 
     def __init__(self, methods: Collection[str], count_limit: Callable[[str], None]) -> None:
@@ -19,9 +19,9 @@ class Refusals:
         self._methods = methods
         self._count_limit = count_limit
 
-    def of(self, fault: Exception, method: str) -> Refusal:
+    def of(self, fault: Exception, method: str) -> JsonRpcError:
         """The error that answers this exception; the log has one line about it."""
-        refusal = refusal_of(fault)
+        refusal = json_rpc_error_of(fault)
         if isinstance(fault, LimitReached):
             self._count_limit(fault.limit)
         refused(INTERNAL_ERROR if refusal is None else refusal.code)
@@ -29,6 +29,6 @@ class Refusals:
         if refusal is None:
             incident = secrets.token_hex(6)
             logger.error("%s failed, incident %s: %s at %s", shown, incident, type(fault).__name__, places_of(fault))
-            return Refusal(INTERNAL_ERROR, f"Internal error; the server's log has more under {incident}", 200)
+            return JsonRpcError(INTERNAL_ERROR, f"Internal error; the server's log has more under {incident}", 200)
         logger.warning("%s refused: %s %s", shown, refusal.code, type(fault).__name__)
         return refusal

@@ -7,18 +7,18 @@ from typing import Final
 
 from coatcheck.tasks_store.model import TASK_ID
 from coatcheck.web.protocol.envelope import TRACE_FIELDS
-from coatcheck.web.protocol.response import Reply, Waiting
+from coatcheck.web.protocol.response import PendingResponse, Reply
 from coatcheck.workers.telemetry.logs import know
 from coatcheck.workers.telemetry.tracing import request_span
 
-METHOD: Final = re.compile(r"[A-Za-z_]{1,32}(/[A-Za-z_]{1,32}){0,3}", re.ASCII)
+METHOD_PATTERN: Final = re.compile(r"[A-Za-z_]{1,32}(/[A-Za-z_]{1,32}){0,3}", re.ASCII)
 """What is taken for a method; what is none is nobody's business."""
 
-TOOL: Final = re.compile(r"[A-Za-z0-9_.\-]{1,128}", re.ASCII)
+TOOL_PATTERN: Final = re.compile(r"[A-Za-z0-9_.\-]{1,128}", re.ASCII)
 """A tool's name. Source: server/tools, "Tool Names"."""
 
 
-SERVED: Final = "coatcheck.method"
+METHOD_KEY: Final = "coatcheck.method"
 """Where the endpoint leaves the method of a request in its environ, once the body is read and an era takes it."""
 
 
@@ -37,7 +37,7 @@ def observed(body: object, answer: Callable[[], Reply]) -> Reply:
         return answer()
     with span.active():
         reply = answer()
-    if isinstance(reply, Waiting):
+    if isinstance(reply, PendingResponse):
         return replace(reply, answering=span.through(reply.answering))
     span.end()
     return reply
@@ -48,14 +48,14 @@ def _read(body: object) -> tuple[str, Mapping[str, object]]:
     if not isinstance(body, dict):
         return "", {}
     method, params = body.get("method"), body.get("params")
-    is_named = isinstance(method, str) and METHOD.fullmatch(method)
+    is_named = isinstance(method, str) and METHOD_PATTERN.fullmatch(method)
     return str(method) if is_named else "", params if isinstance(params, dict) else {}
 
 
 def _facts(method: str, params: Mapping[str, object]) -> dict[str, str]:
     tool, task_id = params.get("name"), params.get("taskId")
     facts = {}
-    if method == "tools/call" and isinstance(tool, str) and TOOL.fullmatch(tool):
+    if method == "tools/call" and isinstance(tool, str) and TOOL_PATTERN.fullmatch(tool):
         facts["tool"] = tool
     if isinstance(task_id, str) and TASK_ID.fullmatch(task_id):
         facts["task_id"] = task_id

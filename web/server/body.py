@@ -9,10 +9,10 @@ from gevent import Timeout
 from gunicorn.http.errors import ParseException
 
 from coatcheck.web.errors import BodyTooLarge, BodyTooSlow, MalformedBody
-from coatcheck.web.server.in_flight import PIECE, InFlight
-from coatcheck.web.server.threads import LARGE
+from coatcheck.web.server.memory_limit import CHUNK_BYTES, MemoryLimit
+from coatcheck.web.server.threads import LARGE_BODY_BYTES
 
-SOCKET: Final = "gunicorn.socket"
+SOCKET_KEY: Final = "gunicorn.socket"
 """Where gunicorn leaves the connection in the WSGI environment."""
 
 DISCARD_BYTES: Final = 64 * 1024
@@ -21,13 +21,13 @@ DISCARD_BYTES: Final = 64 * 1024
 DISCARD_S: Final = 0.05
 """For how long."""
 
-LATE: Final = "The body did not arrive whole in time"
+BODY_TOO_LATE: Final = "The body did not arrive whole in time"
 
 
 class BodyReader:
     """Reads bodies; one that drips is cut off."""
 
-    def __init__(self, max_bytes: int, limit_s: float, in_flight: InFlight) -> None:
+    def __init__(self, max_bytes: int, limit_s: float, in_flight: MemoryLimit) -> None:
         self._max_bytes = max_bytes
         self._limit_s = limit_s
         self._in_flight = in_flight
@@ -51,7 +51,7 @@ class BodyReader:
             raise self._too_large()
         if length is not None and len(body) < length:
             # Half a message can be a whole one of another meaning.
-            raise BodyTooSlow(LATE)
+            raise BodyTooSlow(BODY_TOO_LATE)
         return body
 
     def discard(self, request: Request, refusal: Exception) -> None:
@@ -70,10 +70,10 @@ class BodyReader:
     def _read(self, environ: Mapping[str, Any], most: int) -> bytes:
         source = environ["wsgi.input"]
         try:
-            with _patient(environ.get(SOCKET)), Timeout(self._limit_s, BodyTooSlow(LATE)):
-                body: bytes = source.read(most) if most <= LARGE else self._in_pieces(source, most)
+            with _patient(environ.get(SOCKET_KEY)), Timeout(self._limit_s, BodyTooSlow(BODY_TOO_LATE)):
+                body: bytes = source.read(most) if most <= LARGE_BODY_BYTES else self._in_pieces(source, most)
         except OSError as fault:
-            raise BodyTooSlow(LATE) from fault
+            raise BodyTooSlow(BODY_TOO_LATE) from fault
         except ParseException as fault:
             # gunicorn reads chunks as the body is read, and says so then.
             raise MalformedBody("The chunks of the body, or its trailers, are malformed") from fault
@@ -82,7 +82,7 @@ class BodyReader:
     def _in_pieces(self, source: Any, most: int) -> bytes:
         body = bytearray()
         with self._in_flight.hold() as hold_more:
-            while len(body) < most and (piece := source.read(min(PIECE, most - len(body)))):
+            while len(body) < most and (piece := source.read(min(CHUNK_BYTES, most - len(body)))):
                 body += piece
                 hold_more(len(piece))
         return bytes(body)

@@ -18,7 +18,7 @@ BLOCKED: Final = "event_loop_blocked"
 """The counter of such reports."""
 
 
-def start(measures: Measures) -> None:
+def start_loop_monitor(measures: Measures) -> None:
     """Watch the event loop of this thread from another one, and log and count each time that it is blocked.
 
     Source: gevent, "Configuring gevent", monitor_thread.

@@ -18,25 +18,25 @@ import gevent
 from gevent.event import AsyncResult, Event
 from gevent.threadpool import ThreadPool
 
-from coatcheck.web.errors import AuthorsCodeTooSlow
+from coatcheck.web.errors import AuthorCodeTooSlow
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 
-LARGE: Final = 32 * 1024
+LARGE_BODY_BYTES: Final = 32 * 1024
 """Bytes of a message from which checking it takes more than a millisecond, and holding it counts; what is smaller is
 bounded by the number of connections."""
 
-is_large: Final[ContextVar[bool]] = ContextVar("is_large", default=False)
+is_large_request: Final[ContextVar[bool]] = ContextVar("is_large", default=False)
 """The request that is served has so large a body."""
 
 
-LIMIT_S: Final = 25.0
+AUTHOR_CODE_LIMIT_S: Final = 25.0
 """How long code of tools' authors can take here. What takes longer belongs on a worker."""
 
-ALIVE_S: Final = 2.0
+THREAD_CHECK_S: Final = 2.0
 """How long their thread can go without a look at its loop, once a call took too long."""
 
 
@@ -45,14 +45,14 @@ def compute(function: Callable[..., T], *args: Any, size: int = 0) -> T:
 
     They are where the request is, or where `size` in bytes says so.
     """
-    if size <= LARGE and not is_large.get():
+    if size <= LARGE_BODY_BYTES and not is_large_request.get():
         return function(*args)
     result: AsyncResult[Any] = AsyncResult()
     gevent.get_hub().threadpool.apply(_finish, (result, partial(copy_context().run, function, *args)))
     return cast("T", result.get())
 
 
-class AuthorsThread:
+class AuthorCodeThread:
     """Runs code of tools' authors. Calls that wait for the network run side by side; calls that compute take turns.
 
     The thread is made for the first call, so after a fork.
@@ -72,17 +72,17 @@ class AuthorsThread:
         hub: Any = self._by_pid[pid].get()
         hub.loop.run_callback_threadsafe(gevent.spawn, _finish, result, in_context)
         try:
-            value: Any = result.get(timeout=LIMIT_S)
+            value: Any = result.get(timeout=AUTHOR_CODE_LIMIT_S)
         except gevent.Timeout as fault:
             self._check_alive(hub)
-            raise AuthorsCodeTooSlow(f"A tool's code did not end within {LIMIT_S:g} seconds") from fault
+            raise AuthorCodeTooSlow(f"A tool's code did not end within {AUTHOR_CODE_LIMIT_S:g} seconds") from fault
         return cast("T", value)
 
     def _check_alive(self, hub: Any) -> None:
         """End the process, so that it is replaced, when something in the thread never yields: all calls would wait."""
         answered = Event()
         hub.loop.run_callback_threadsafe(answered.set)
-        if not answered.wait(ALIVE_S):
+        if not answered.wait(THREAD_CHECK_S):
             logger.error("a tool's code keeps its thread for good; this process ends and is replaced")
             os.kill(os.getpid(), signal.SIGTERM)
 

@@ -17,7 +17,7 @@ from gunicorn.http.message import Request
 from gunicorn.http.parser import RequestParser
 from gunicorn.workers.ggevent import GeventWorker
 
-from coatcheck.web.errors import INVALID_REQUEST, Refusal
+from coatcheck.web.errors import INVALID_REQUEST, JsonRpcError
 from coatcheck.web.protocol.serialization import error_message
 
 LINGER_S: Final = 2.0
@@ -33,15 +33,15 @@ HEADERS_TOO_LARGE: Final = (
 )
 
 
-FREE_PIECES: Final = 1024
-PIECE_BYTES: Final = 64
+FREE_CHUNKS: Final = 1024
+MIN_CHUNK_BYTES: Final = 64
 """How many pieces a chunked body can come in, and how many bytes each further one has on average: each costs the same,
 however small it is."""
 
-TURN: Final = 64
+CHUNKS_PER_YIELD: Final = 64
 """After how many pieces of a chunked body others have their turn: what is there already is read without a wait."""
 
-MOST_ACCEPTED: Final = 16
+MAX_ACCEPT: Final = 16
 """Connections that are accepted in one turn of the loop; of more, the other processes would get too few."""
 
 
@@ -79,7 +79,7 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
         """Return what accepts connections: with gunicorn's own, one for each turn of a busy loop, newcomers queue."""
         tls = {name: options[name] for name in ("ssl_context",) if name in options}
         server = StreamServer(listener, handle=partial(self.handle, listener), spawn=spawn, **tls)
-        server.max_accept = MOST_ACCEPTED
+        server.max_accept = MAX_ACCEPT
         return server
 
     def timeout_ctx(self) -> gevent.Timeout:
@@ -155,7 +155,7 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
             f"A header field, such as the token, has more than {self.cfg.limit_request_field_size} bytes, or there are"
             f" more than {self.cfg.limit_request_fields} fields; COATCHECK_MAX_HEADER_BYTES is the limit of a field"
         )
-        body = error_message(None, Refusal(INVALID_REQUEST, why, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE))
+        body = error_message(None, JsonRpcError(INVALID_REQUEST, why, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE))
         head = HEADERS_TOO_LARGE + f"Content-Length: {len(body)}\r\n\r\n".encode()
         client.settimeout(self.answer_s)
         with suppress(OSError):
@@ -166,9 +166,9 @@ def _bounded(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the pieces of a chunked body as long as they are not absurdly small."""
     size = 0
     for number, piece in enumerate(pieces):
-        if number > FREE_PIECES + size / PIECE_BYTES:
+        if number > FREE_CHUNKS + size / MIN_CHUNK_BYTES:
             raise InvalidChunkSize(b"too many small chunks")
-        if number % TURN == 0:
+        if number % CHUNKS_PER_YIELD == 0:
             gevent.sleep(0)
         size += len(piece)
         yield piece

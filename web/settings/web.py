@@ -10,7 +10,7 @@ from marshmallow import ValidationError
 from marshmallow.validate import Range
 
 from coatcheck.tasks_store import StoreSettings, fault_lines, milliseconds
-from coatcheck.web.errors import InvalidSettings
+from coatcheck.web.errors import InvalidWebSettings
 from coatcheck.web.settings.auth import LOOPBACK_HOSTS, AuthSettings, is_address
 from coatcheck.web.settings.limits import LimitSettings
 from coatcheck.workers.settings import WorkerSettings
@@ -21,7 +21,7 @@ MIN_SECRET_LENGTH = 32
 URI = re.compile(r"[!#-;=?-\[\]_a-z~]*")
 """The characters of an address, which challenges and metadata repeat. Source: RFC 3986, section 2."""
 
-COMPANIONS = ("list_tasks", "task_status", "task_answer")
+TASK_TOOLS = ("list_tasks", "task_status", "task_answer")
 """The tools about tasks that can be had."""
 
 
@@ -132,7 +132,7 @@ class WebSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ServerSettings:
     """All that a web process needs to know."""
 
     store: StoreSettings
@@ -142,31 +142,31 @@ class Settings:
     limits: LimitSettings = field(default_factory=LimitSettings)
 
 
-def read_settings() -> Settings:
+def read_settings() -> ServerSettings:
     """The settings as the environment has them.
 
     Raises:
         InvalidSettings: with every fault of every folder, one a line, each led by its variable.
     """
-    settings, fault = read_what_can_be()
+    settings, fault = read_partial_settings()
     if fault is not None:
         raise fault
     return settings
 
 
-def read_what_can_be() -> tuple[Settings, InvalidSettings | None]:
+def read_partial_settings() -> tuple[ServerSettings, InvalidWebSettings | None]:
     """The settings, and what is wrong with them, if anything is: a variable at fault has left None in them, or nothing
     that means anything."""
     env = Env(eager=False)
     store = StoreSettings.read(env)
     auth = AuthSettings.read(env)
-    settings = Settings(
+    settings = ServerSettings(
         store, WorkerSettings.read(env, store), WebSettings.read(env, auth), auth, LimitSettings.read(env)
     )
     try:
         env.seal()
     except EnvValidationError as fault:
-        invalid = InvalidSettings(fault_lines(fault))
+        invalid = InvalidWebSettings(fault_lines(fault))
         invalid.variables = frozenset(fault.error_messages)
         return settings, invalid
     return settings, None
@@ -187,8 +187,8 @@ def _companions(env: Env) -> tuple[str, ...]:
 
 
 def _check_companions(names: list[str]) -> None:
-    if unknown := sorted({name.strip() for name in names} - {*COMPANIONS, ""}):
-        raise ValidationError(f"may list {', '.join(COMPANIONS)}; there is no {', '.join(unknown)}")
+    if unknown := sorted({name.strip() for name in names} - {*TASK_TOOLS, ""}):
+        raise ValidationError(f"may list {', '.join(TASK_TOOLS)}; there is no {', '.join(unknown)}")
 
 
 def _reachable_only_if(is_allowed: bool) -> Callable[[str], None]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from coatcheck.tasks_store import Feed, Patience, TaskStore
 from coatcheck.web.errors import TooManyStreams, TooManyWaiting
-from coatcheck.web.settings.web import Settings
-from coatcheck.web.streams.concurrency import ConcurrencyLimit
-from coatcheck.web.streams.followers import Streams
+from coatcheck.web.settings.web import ServerSettings
+from coatcheck.web.streams.broadcaster import TaskBroadcaster
+from coatcheck.web.streams.concurrency_limit import ConcurrencyLimit
 from coatcheck.web.streams.waiting import Shutdown
 from coatcheck.workers.messages.dispatcher import Dispatcher
 from coatcheck.workers.telemetry.metrics import Gauge, Measures
@@ -21,7 +21,7 @@ class Connections:
 
     store: TaskStore
     feed: Feed
-    streams: Streams
+    streams: TaskBroadcaster
     waiting: ConcurrencyLimit
     """Calls that wait for their jobs."""
     dispatcher: Dispatcher
@@ -30,7 +30,7 @@ class Connections:
 class ConnectionsOfProcess:
     """The connections of whatever process asks: a socket that two processes share mixes up their answers."""
 
-    def __init__(self, settings: Settings, catalogue: Catalogue) -> None:
+    def __init__(self, settings: ServerSettings, catalogue: Catalogue) -> None:
         self._settings = settings
         self._catalogue = catalogue
         self._by_pid: dict[int, Connections] = {}
@@ -82,4 +82,4 @@ class ConnectionsOfProcess:
             lambda: TooManyWaiting("Too many calls are waiting for their results; try again, or use tasks"),
         )
         dispatcher = Dispatcher(settings.workers, settings.store, self._catalogue)
-        return Connections(store, feed, Streams(store, feed, streams), waiting, dispatcher)
+        return Connections(store, feed, TaskBroadcaster(store, feed, streams), waiting, dispatcher)

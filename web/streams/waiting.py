@@ -11,16 +11,16 @@ from typing import Final
 from coatcheck.tasks_store import Status, StoreUnavailable, Task, Watch
 from coatcheck.web.protocol.serialization import Result
 
-TICK_S: Final = 2.0
+WAIT_INTERVAL_S: Final = 2.0
 """How often a wait looks up: whether the client is still allowed, and has to hear a sign of life."""
 
 WAKE: Final[ContextVar[Callable[[], None] | None]] = ContextVar("WAKE", default=None)
 """Ends the wait of the request that is served, so that it looks up."""
 
-ENDING_S: Final = 15.0
+SHUTDOWN_WAIT_S: Final = 15.0
 """How long calls wait on while their process ends; platforms kill after 30 seconds."""
 
-READ_S: Final = 15.0
+REREAD_S: Final = 15.0
 """How long nothing is heard at least of a task that is waited for before it is read all the same."""
 
 Progress = Generator[bytes | None, None, Result]
@@ -44,7 +44,7 @@ class Shutdown:
     @classmethod
     def begin(cls) -> None:
         """Let every wait end soon. Its call is answered as at its limit."""
-        cls.at = min(cls.at, time.monotonic() + ENDING_S)
+        cls.at = min(cls.at, time.monotonic() + SHUTDOWN_WAIT_S)
 
 
 def until(
@@ -56,7 +56,7 @@ def until(
     """
     began = time.monotonic()
     deadline = began + limit_s
-    read_at = began + READ_S * (1 + random.random())  # noqa: S311 - so that calls which came together do not read together
+    read_at = began + REREAD_S * (1 + random.random())  # noqa: S311 - so that calls which came together do not read together
     WAKE.set(watch.wake)
     if not is_reached(task):
         yield None  # the wait has begun
@@ -64,7 +64,7 @@ def until(
         left = min(deadline, Shutdown.at) - time.monotonic()
         if left <= 0:
             return None
-        events = watch.wait(min(TICK_S, left))
+        events = watch.wait(min(WAIT_INTERVAL_S, left))
         for event in events:
             if event.progress is not None:
                 yield event.progress
@@ -72,7 +72,7 @@ def until(
             yield None
         now = time.monotonic()
         if any(event.progress is None for event in events) or now > read_at:
-            read_at = now + READ_S
+            read_at = now + REREAD_S
             with suppress(StoreUnavailable):
                 task = read()
     return task

@@ -8,23 +8,23 @@ from pydantic import BaseModel
 
 from coatcheck.web.protocol.call import Call
 from coatcheck.web.streams.waiting import Progress
-from coatcheck.web.tool_calls.served_tools import Served
+from coatcheck.web.tool_calls.served_tools import ServedTool
 from coatcheck.workers.settings import WorkerSettings
 from coatcheck.workers.toolkit.content import ToolResult
 from coatcheck.workers.toolkit.errors import ToolError
 from coatcheck.workers.toolkit.results import completed, tool_error
 from coatcheck.workers.toolkit.tool import Tool, described_tool
 
-Work = Callable[..., ToolResult | Generator[bytes | None, None, ToolResult]]
+ServedWork = Callable[..., ToolResult | Generator[bytes | None, None, ToolResult]]
 """Takes the call, and its arguments by name. Can wait, as `web.streams.waiting` does. Raises ToolError in words for a
 model, and whatever the front door has an answer for."""
 
-ROOM_BYTES: Final = 1024 * 1024
+ADDED_TEXT_BYTES: Final = 1024 * 1024
 """For what is said about a result, which was measured when it was stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Definition:
+class TaskToolDefinition:
     """What clients and models are told of a companion."""
 
     title: str
@@ -37,7 +37,7 @@ class Definition:
     """It does more than read."""
 
 
-def served(work: Work, settings: WorkerSettings, definition: Definition) -> Served:
+def served_tool(work: ServedWork, settings: WorkerSettings, definition: TaskToolDefinition) -> ServedTool:
     """The tool that has the name of the method."""
     defined = described_tool(
         name=work.__name__,
@@ -55,7 +55,7 @@ def served(work: Work, settings: WorkerSettings, definition: Definition) -> Serv
     )
     form: dict[str, Any] = {
         "server_info": settings.server_info,
-        "max_bytes": 2 * settings.max_result_bytes + ROOM_BYTES,
+        "max_bytes": 2 * settings.max_result_bytes + ADDED_TEXT_BYTES,
     }
 
     def serve(call: Call, arguments: Mapping[str, Any]) -> Progress:
@@ -67,4 +67,4 @@ def served(work: Work, settings: WorkerSettings, definition: Definition) -> Serv
             return tool_error(error.message, error.structured, **form)
         return completed(result, defined.output, **form)
 
-    return Served(**{one.name: getattr(defined, one.name) for one in fields(Tool)}, serve=serve)
+    return ServedTool(**{one.name: getattr(defined, one.name) for one in fields(Tool)}, serve=serve)

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Final
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from coatcheck.tasks_store import InvalidCursor, Status, Wanted
-from coatcheck.web.access.scopes import NOTHING, Scopes
+from coatcheck.web.access.scopes import NO_SCOPES, Scopes
 from coatcheck.web.protocol.call import Call
 from coatcheck.web.streams.connections import Connections
-from coatcheck.web.task_tools.definition import Definition
-from coatcheck.web.task_tools.shown import TASK_PROPERTIES, TASK_REQUIRED, shown
+from coatcheck.web.task_tools.definition import TaskToolDefinition
+from coatcheck.web.task_tools.task_fields import TASK_PROPERTIES, TASK_REQUIRED, task_fields
 from coatcheck.workers.toolkit.content import ToolResult
 from coatcheck.workers.toolkit.errors import ToolError
 from coatcheck.workers.toolkit.tool import Catalogue
@@ -41,7 +41,7 @@ class ListTasksArguments(BaseModel):
     everyone: bool = Field(False, description="The tasks of everybody in your organisation; needs an operator's leave")
 
 
-GIVES: Final = {
+LIST_TASKS_OUTPUT: Final = {
     "type": "object",
     "properties": {
         "tasks": {
@@ -53,14 +53,14 @@ GIVES: Final = {
     "required": ["tasks"],
 }
 
-DEFINITION: Final = Definition(
+LIST_TASKS: Final = TaskToolDefinition(
     title="List tasks",
     description="""List the long-running tasks that were started here, the newest first.
 
 Use it to find work that was begun earlier: what runs, what waits for an answer, what has ended. A page can be short, or
 even empty, and still have a next_cursor: then call again with it.""",
     takes=ListTasksArguments,
-    gives=GIVES,
+    gives=LIST_TASKS_OUTPUT,
 )
 
 
@@ -93,7 +93,7 @@ class ListTasks:
             InsufficientScope: everybody's tasks are asked for, by one who is no operator.
             ToolError: the cursor is no good.
         """
-        self._scopes.check_as(call, "tasks/get", frozenset({self._operator_scope}) if everyone else NOTHING)
+        self._scopes.check_as(call, "tasks/get", frozenset({self._operator_scope}) if everyone else NO_SCOPES)
         wanted = Wanted(
             status=status,
             tool=tool,
@@ -109,7 +109,7 @@ class ListTasks:
             raise ToolError(
                 "cursor: is no next_cursor of a page; leave it out to begin with the newest tasks."
             ) from fault
-        told: dict[str, Any] = {"tasks": [shown(task) for task in page.tasks]}
+        told: dict[str, Any] = {"tasks": [task_fields(task) for task in page.tasks]}
         return ToolResult(structured=told | ({"next_cursor": page.cursor} if page.cursor else {}))
 
 

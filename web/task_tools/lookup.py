@@ -12,7 +12,7 @@ NO_TASK = "There is no task with this id."
 """Said of unknown, malformed, foreign and purged ids alike."""
 
 
-class Lookup:
+class TaskLookup:
     """Knows the tasks that a caller may see: their own, of tools that they may use."""
 
     def __init__(self, connections: Callable[[], Connections], scopes: Scopes) -> None:

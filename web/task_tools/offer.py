@@ -4,34 +4,34 @@ from collections.abc import Callable
 
 from coatcheck.web.access.limits import Limits
 from coatcheck.web.access.scopes import Scopes
-from coatcheck.web.settings.web import Settings
+from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.connections import Connections
 from coatcheck.web.task_tools import list_tasks, task_answer, task_status
-from coatcheck.web.task_tools.definition import served
-from coatcheck.web.task_tools.lookup import Lookup
+from coatcheck.web.task_tools.definition import served_tool
+from coatcheck.web.task_tools.lookup import TaskLookup
 from coatcheck.web.tool_calls.calls import Calls
 from coatcheck.web.tool_calls.jobs import Jobs
-from coatcheck.web.tool_calls.served_tools import Served
+from coatcheck.web.tool_calls.served_tools import ServedTool
 from coatcheck.workers.toolkit.tool import Catalogue
 
 
-def companions(
+def task_tools(
     catalogue: Catalogue,
-    settings: Settings,
+    settings: ServerSettings,
     connections: Callable[[], Connections],
     jobs: Jobs,
     calls: Calls,
     scopes: Scopes,
     limits: Limits,
-) -> list[Served]:
+) -> list[ServedTool]:
     """The tools that the settings name, about the tasks of the tools in this catalogue."""
-    lookup = Lookup(connections, scopes)
+    lookup = TaskLookup(connections, scopes)
     lists = list_tasks.ListTasks(catalogue, connections, scopes, settings.auth.operator_scope)
     status = task_status.TaskStatus(connections, calls, lookup, limits, settings.web.sync_ms / 1000)
     answer = task_answer.TaskAnswer(lookup, jobs)
     every = (
-        served(lists.list_tasks, settings.workers, list_tasks.DEFINITION),
-        served(status.task_status, settings.workers, task_status.DEFINITION),
-        served(answer.task_answer, settings.workers, task_answer.DEFINITION),
+        served_tool(lists.list_tasks, settings.workers, list_tasks.LIST_TASKS),
+        served_tool(status.task_status, settings.workers, task_status.TASK_STATUS),
+        served_tool(answer.task_answer, settings.workers, task_answer.TASK_ANSWER),
     )
     return [one for one in every if one.name in settings.web.companions]

@@ -77,7 +77,7 @@ def questions_of(requests: Mapping[str, bytes]) -> list[dict[str, Any]]:
     return [{"key": key, **_question(orjson.loads(request))} for key, request in requests.items()]
 
 
-def in_words(task_id: str, questions: Sequence[Mapping[str, Any]]) -> str:
+def questions_in_words(task_id: str, questions: Sequence[Mapping[str, Any]]) -> str:
     """The questions, and how to answer them."""
     keys = ", ".join(f"{orjson.dumps(one['key']).decode()}: …" for one in questions)
     lines = [

@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from coatcheck.tasks_store import Status, TaskNotFound
 from coatcheck.web.errors import InvalidParams
 from coatcheck.web.protocol.call import Call
-from coatcheck.web.task_tools.definition import Definition
-from coatcheck.web.task_tools.lookup import NO_TASK, Lookup
-from coatcheck.web.task_tools.questions import QUESTIONS_SCHEMA, in_words, questions_of
-from coatcheck.web.task_tools.shown import TASK_PROPERTIES, TASK_REQUIRED, shown
+from coatcheck.web.task_tools.definition import TaskToolDefinition
+from coatcheck.web.task_tools.lookup import NO_TASK, TaskLookup
+from coatcheck.web.task_tools.questions import QUESTIONS_SCHEMA, questions_in_words, questions_of
+from coatcheck.web.task_tools.task_fields import TASK_PROPERTIES, TASK_REQUIRED, task_fields
 from coatcheck.web.tool_calls.input_responses import checked_answers
 from coatcheck.web.tool_calls.jobs import Jobs
 from coatcheck.workers.toolkit.content import ToolResult
@@ -31,7 +31,7 @@ class TaskAnswerArguments(BaseModel):
 
 _KEYS: Final = {"type": "array", "items": {"type": "string"}}
 
-GIVES: Final = {
+TASK_ANSWER_OUTPUT: Final = {
     "type": "object",
     "properties": {
         **TASK_PROPERTIES,
@@ -42,14 +42,14 @@ GIVES: Final = {
     "required": [*TASK_REQUIRED, "stored", "ignored", "questions"],
 }
 
-DEFINITION: Final = Definition(
+TASK_ANSWER: Final = TaskToolDefinition(
     title="Answer a task",
     description="""Answer what a long-running task asks; task_status tells the questions and the form of each answer.
 
 What is asked of a person is theirs to answer: put it to them first, and pass on what they say. The first answer to a
 question stands, so that sending the same again changes nothing.""",
     takes=TaskAnswerArguments,
-    gives=GIVES,
+    gives=TASK_ANSWER_OUTPUT,
     changes=True,
 )
 
@@ -57,7 +57,7 @@ question stands, so that sending the same again changes nothing.""",
 class TaskAnswer:
     """Answers as `tasks/update` does, and tells what came of it."""
 
-    def __init__(self, lookup: Lookup, jobs: Jobs) -> None:
+    def __init__(self, lookup: TaskLookup, jobs: Jobs) -> None:
         self._lookup = lookup
         self._jobs = jobs
 
@@ -74,7 +74,7 @@ class TaskAnswer:
             answered = self._jobs.answer(call.owner, task_id, checked)
         except InvalidParams as fault:
             why = str(fault).replace("inputResponses.", "answers.")
-            questions = in_words(task_id, questions_of(task.input_requests))
+            questions = questions_in_words(task_id, questions_of(task.input_requests))
             raise ToolError(f"Nothing was stored, because an answer does not fit: {why}\n{questions}") from fault
         except TaskNotFound as fault:  # purged meanwhile
             raise ToolError(NO_TASK) from fault
@@ -86,10 +86,10 @@ class TaskAnswer:
         if ignored:
             said.append(f"No open question has the key {', '.join(ignored)}: it was answered before, or never asked.")
         if questions_left:
-            said.append(in_words(task_id, questions_left))
+            said.append(questions_in_words(task_id, questions_left))
         elif task.status is Status.WORKING:
             said.append("Nothing is open; the task goes on. task_status tells what comes of it.")
         else:
             said.append(f"The task has ended: it is {task.status.value}. task_status has the rest.")
-        told = {**shown(task), "stored": stored, "ignored": ignored, "questions": questions_left}
+        told = {**task_fields(task), "stored": stored, "ignored": ignored, "questions": questions_left}
         return ToolResult([" ".join(said)], told)

@@ -14,10 +14,10 @@ from coatcheck.web.protocol.wording import counted
 from coatcheck.web.server.threads import compute
 from coatcheck.web.streams.connections import Connections
 from coatcheck.web.streams.waiting import is_at_rest, until_at_rest
-from coatcheck.web.task_tools.definition import Definition
-from coatcheck.web.task_tools.lookup import NO_TASK, Lookup
-from coatcheck.web.task_tools.questions import QUESTIONS_SCHEMA, in_words, questions_of
-from coatcheck.web.task_tools.shown import TASK_PROPERTIES, TASK_REQUIRED, shown
+from coatcheck.web.task_tools.definition import TaskToolDefinition
+from coatcheck.web.task_tools.lookup import NO_TASK, TaskLookup
+from coatcheck.web.task_tools.questions import QUESTIONS_SCHEMA, questions_in_words, questions_of
+from coatcheck.web.task_tools.task_fields import TASK_PROPERTIES, TASK_REQUIRED, task_fields
 from coatcheck.web.tool_calls.calls import Calls
 from coatcheck.workers.toolkit.content import Content, ToolResult
 from coatcheck.workers.toolkit.errors import ToolError
@@ -32,7 +32,7 @@ class TaskStatusArguments(BaseModel):
     wait_seconds: float = Field(0, ge=0, le=3600, description="How long to wait for news, if the task is working")
 
 
-GIVES: Final = {
+TASK_STATUS_OUTPUT: Final = {
     "type": "object",
     "properties": {
         **TASK_PROPERTIES,
@@ -51,7 +51,7 @@ GIVES: Final = {
 
 
 @dataclass(frozen=True)
-class Stored(Content):
+class StoredContent(Content):
     """A block as it stands in a stored result."""
 
     block: Mapping[str, Any]
@@ -61,14 +61,14 @@ class Stored(Content):
         return dict(self.block)
 
 
-DEFINITION: Final = Definition(
+TASK_STATUS: Final = TaskToolDefinition(
     title="Status of a task",
     description="""Tell where a long-running task stands: what it is doing, what it asks, or its result.
 
 With wait_seconds the answer comes once there is news, at the latest after a while that this server chooses: if the task
 is still working then, call again.""",
     takes=TaskStatusArguments,
-    gives=GIVES,
+    gives=TASK_STATUS_OUTPUT,
 )
 
 
@@ -76,7 +76,7 @@ class TaskStatus:
     """Tells of a task what `tasks/get` tells, in words."""
 
     def __init__(
-        self, connections: Callable[[], Connections], calls: Calls, lookup: Lookup, limits: Limits, longest_s: float
+        self, connections: Callable[[], Connections], calls: Calls, lookup: TaskLookup, limits: Limits, longest_s: float
     ) -> None:
         """No wait is longer than `longest_s`."""
         self._connections = connections
@@ -116,12 +116,12 @@ class TaskStatus:
 
 
 def _told(task: Task) -> ToolResult:
-    structured = shown(task)
+    structured = task_fields(task)
     name = f"Task {task.task_id} of the tool {task.tool}"
     match task.status:
         case Status.INPUT_REQUIRED:
             questions = questions_of(task.input_requests)
-            return ToolResult([in_words(task.task_id, questions)], {**structured, "questions": questions})
+            return ToolResult([questions_in_words(task.task_id, questions)], {**structured, "questions": questions})
         case Status.COMPLETED:
             return _completed(name, task, structured)
         case Status.FAILED:
@@ -145,7 +145,7 @@ def _completed(name: str, task: Task, structured: dict[str, Any]) -> ToolResult:
     result = compute(orjson.loads, stored, size=len(stored))
     is_error = bool(result.get("isError", False))
     what = "has ended with an error. What the tool said:" if is_error else "has completed. Its result:"
-    blocks = [Stored(block=block) for block in result.get("content", [])]
+    blocks = [StoredContent(block=block) for block in result.get("content", [])]
     structured = {**structured, "result_is_error": is_error}
     if "structuredContent" in result:
         structured["result"] = result["structuredContent"]

@@ -10,13 +10,13 @@ import orjson
 from coatcheck.tasks_store import NewTask, Owner, StoreError, StoreUnavailable, Task, TaskError, Watch
 from coatcheck.web.errors import CallFailed, LimitReached, TooManyWaiting
 from coatcheck.web.protocol.call import Call
-from coatcheck.web.protocol.serialization import Result, compact
-from coatcheck.web.server.threads import AuthorsThread, compute
-from coatcheck.web.settings.web import Settings
+from coatcheck.web.protocol.serialization import Result, compact_json
+from coatcheck.web.server.threads import AuthorCodeThread, compute
+from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.connections import ConnectionsOfProcess
 from coatcheck.web.streams.waiting import Progress
 from coatcheck.web.tool_calls.jobs import Jobs
-from coatcheck.web.tool_calls.served_tools import Served
+from coatcheck.web.tool_calls.served_tools import ServedTool
 from coatcheck.workers.telemetry.metrics import RUNS
 from coatcheck.workers.toolkit.outcome import run_inline
 from coatcheck.workers.toolkit.results import tool_error
@@ -26,15 +26,15 @@ from coatcheck.workers.toolkit.tool import Tool
 class Calls:
     """Begins the jobs of calls, and makes room for those who wait for them."""
 
-    def __init__(self, settings: Settings, connections: ConnectionsOfProcess, jobs: Jobs) -> None:
+    def __init__(self, settings: ServerSettings, connections: ConnectionsOfProcess, jobs: Jobs) -> None:
         self._settings = settings
         self._connections = connections
         self._jobs = jobs
-        self.authors = AuthorsThread()
+        self.authors = AuthorCodeThread()
 
     def inline(self, call: Call, tool: Tool, arguments: Mapping[str, Any]) -> Result | Progress:
         """The result of a tool that runs here, or the wait for it. Raises CallFailed, and what a Served tool raises."""
-        if isinstance(tool, Served):
+        if isinstance(tool, ServedTool):
             return tool.serve(call, arguments)
         with self.place(call.owner):
             ending = self.authors.run(partial(run_inline, tool, arguments, self._settings.workers))
@@ -61,8 +61,8 @@ class Calls:
         return NewTask(
             owner=call.owner,
             tool=tool.name,
-            arguments=compute(compact, arguments),
-            capabilities=compact(request.capabilities),
+            arguments=compute(compact_json, arguments),
+            capabilities=compact_json(request.capabilities),
             ttl_ms=tool.ttl_ms,
             poll_interval_ms=tool.poll_interval_ms,
             max_runs=tool.max_runs or self._settings.workers.max_runs,

@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 
 from coatcheck.web.errors import InvalidParams
-from coatcheck.web.protocol.serialization import compact, input_required
-from coatcheck.web.server.threads import AuthorsThread
+from coatcheck.web.protocol.serialization import compact_json, input_required_result
+from coatcheck.web.server.threads import AuthorCodeThread
 from coatcheck.web.tool_calls.input_responses import check_askable, checked_answers
-from coatcheck.web.tool_calls.request_state import Binding, Sealer, State
+from coatcheck.web.tool_calls.request_state import CallBinding, RequestState, StateSealer
 from coatcheck.workers.toolkit.inputs import InputRequest
 from coatcheck.workers.toolkit.tool import Tool
 
@@ -28,15 +28,15 @@ class FirstAnswers:
     answers: Mapping[str, tuple[bytes, bytes]]
 
 
-def first_round(
+def collect_first_answers(
     tool: Tool,
     arguments: Mapping[str, Any],
-    state: State,
+    state: RequestState,
     responses: Mapping[str, object],
     declared: Mapping[str, object],
-    binding: Binding,
-    sealer: Sealer,
-    authors: AuthorsThread,
+    binding: CallBinding,
+    sealer: StateSealer,
+    authors: AuthorCodeThread,
 ) -> FirstAnswers | dict[str, object]:
     """The answers that the job begins with; or, while some are missing, the result that asks for these.
 
@@ -48,8 +48,8 @@ def first_round(
     if tool.ask_first is None:
         return FirstAnswers({})
     asked = authors.run(lambda: tool.first_requests(tool.arguments.load(arguments)))
-    requests = {key: compact(request.to_wire()) for key, request in asked.items()}
-    known = {key: compact(state.answers[key]) for key in requests if key in state.answers}
+    requests = {key: compact_json(request.to_wire()) for key, request in asked.items()}
+    known = {key: compact_json(state.answers[key]) for key in requests if key in state.answers}
     given = checked_answers({key: requests[key] for key in requests if key not in known}, responses)
     for key, answer in given.items():
         authors.run(partial(_validate, key, asked[key], orjson.loads(answer)))
@@ -58,7 +58,9 @@ def first_round(
     if missing:
         check_askable(missing, declared)
         answers = {key: orjson.loads(answer) for key, answer in known.items()}
-        return input_required(missing, sealer.seal(binding.salt, State(answers=answers, round=" ".join(missing))))
+        return input_required_result(
+            missing, sealer.seal(binding.salt, RequestState(answers=answers, round=" ".join(missing)))
+        )
     return FirstAnswers({key: (requests[key], known[key]) for key in requests})
 
 

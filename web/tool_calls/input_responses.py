@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import orjson
 
-from coatcheck.web.errors import InvalidParams, MissingCapability
-from coatcheck.web.protocol.serialization import compact
+from coatcheck.web.errors import InvalidParams, MissingClientCapability
+from coatcheck.web.protocol.serialization import compact_json
 from coatcheck.web.server.threads import compute
 from coatcheck.workers.toolkit.errors import InvalidAnswer
 from coatcheck.workers.toolkit.inputs import check_answer, missing_capability
@@ -28,7 +28,7 @@ def _checked(requests: Mapping[str, bytes], responses: Mapping[str, object]) -> 
     for key, request in requests.items():
         if key in responses:
             try:
-                answers[key] = compact(check_answer(orjson.loads(request), responses[key]))
+                answers[key] = compact_json(check_answer(orjson.loads(request), responses[key]))
             except InvalidAnswer as fault:
                 faults += [f"inputResponses.{key}: {line}" for line in fault.faults]
     if faults:
@@ -46,7 +46,7 @@ def check_askable(requests: Mapping[str, bytes], declared: Mapping[str, object])
     """
     for request in requests.values():
         if (missing := missing_capability(orjson.loads(request), declared)) is not None:
-            raise MissingCapability(missing)
+            raise MissingClientCapability(missing)
 
 
 def check_declared(required: Mapping[str, object], declared: Mapping[str, object]) -> None:
@@ -57,7 +57,7 @@ def check_declared(required: Mapping[str, object], declared: Mapping[str, object
     """
     lacking = {name: inner for name, inner in required.items() if not _is_declared(name, inner, declared)}
     if lacking:
-        raise MissingCapability(lacking)
+        raise MissingClientCapability(lacking)
 
 
 def _is_declared(name: str, required: object, declared: Mapping[str, object]) -> bool:

@@ -17,7 +17,7 @@ SALT: Final = "coatcheck.requestState"
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class RequestState:
     """Where a call stands between two of its rounds."""
 
     task_id: str = ""
@@ -29,7 +29,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class CallBinding:
     """The call that a state belongs to: it opens no other."""
 
     owner: Owner
@@ -43,7 +43,7 @@ class Binding:
         return f"{SALT}.{hashlib.sha256(call.encode()).hexdigest()}"
 
 
-class Sealer:
+class StateSealer:
     """Seals states, and opens those that any process of this deployment sealed for the same call.
 
     The binding goes into the key, not into the state: there is nothing to compare and nothing to forget to compare.
@@ -55,7 +55,7 @@ class Sealer:
         self._secret = secret
         self._lifetime_s = lifetime_s
 
-    def seal(self, salt: str, state: State) -> str:
+    def seal(self, salt: str, state: RequestState) -> str:
         """The state as the client carries it: neither readable, for it may hold a person's answers, nor changeable.
 
         `salt` is that of the call's binding.
@@ -63,7 +63,7 @@ class Sealer:
         text = json.dumps([state.task_id, state.answers, state.round])
         return self._fernet(salt).encrypt(text.encode()).decode("ascii")
 
-    def open(self, salt: str, sealed: str) -> State:
+    def open(self, salt: str, sealed: str) -> RequestState:
         """The state that was sealed for this call.
 
         Raises:
@@ -76,7 +76,7 @@ class Sealer:
             task_id, answers, round_ = json.loads(self._fernet(salt).decrypt(octets, ttl=self._lifetime_s))
         except (InvalidToken, ValueError) as fault:
             raise InvalidParams("requestState is not, or no longer, valid for this call; call without it") from fault
-        return State(task_id, answers, round_)
+        return RequestState(task_id, answers, round_)
 
     def _fernet(self, salt: str) -> Fernet:
         """AES and HMAC, with a key that this deployment has for this call alone."""

@@ -16,7 +16,7 @@ ANSWER_TOOL: Final = "task_answer"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Served(Tool):
+class ServedTool(Tool):
     """A tool whose work is this method on the call and its arguments, which fit the schema."""
 
     serve: Callable[[Call, Mapping[str, Any]], Result | Progress] = field(repr=False)
@@ -28,16 +28,16 @@ class Served(Tool):
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class TaskToolAdvice:
     """How a client that knows no tasks can go on with one, by the tools that are served."""
 
     can_follow: bool
     can_answer: bool
 
     @classmethod
-    def by(cls, tools: Iterable[Tool]) -> "Following":
+    def by(cls, tools: Iterable[Tool]) -> "TaskToolAdvice":
         """What these tools make possible."""
-        names = {tool.name for tool in tools if isinstance(tool, Served)}
+        names = {tool.name for tool in tools if isinstance(tool, ServedTool)}
         return cls(STATUS_TOOL in names, {STATUS_TOOL, ANSWER_TOOL} <= names)
 
     def in_words(self, task_id: str) -> str:

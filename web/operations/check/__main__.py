@@ -12,10 +12,10 @@ from environs import Env
 
 from coatcheck.tasks_store import unknown_variables
 from coatcheck.web.operations.check.flower import FlowerSettings
-from coatcheck.web.operations.check.mended import mended, untried
-from coatcheck.web.operations.check.parts import PARTS, RUNNING, Deployment, Doubtful, Wrong, catalogue_of
-from coatcheck.web.operations.programs import run
-from coatcheck.web.settings.web import read_what_can_be
+from coatcheck.web.operations.check.partial_settings import parts_at_fault, with_defaults
+from coatcheck.web.operations.check.parts import PARTS, RUNNING, CheckFailed, CheckWarning, Deployment, catalogue_of
+from coatcheck.web.operations.programs import run_program
+from coatcheck.web.settings.web import read_partial_settings
 from coatcheck.workers.toolkit.tool import Catalogue
 
 
@@ -27,18 +27,18 @@ def main() -> int:
     parser.add_argument("--release", action="store_true", help="leave out what only a running deployment has")
     is_release = parser.parse_args().release
     logging.disable()  # what went wrong is said here, once
-    settings, fault = read_what_can_be()
-    left_out = untried(settings, fault.variables if fault else ())
+    settings, fault = read_partial_settings()
+    left_out = parts_at_fault(settings, fault.variables if fault else ())
     if fault is None:
         _say("ok", "settings", "can be read")
     for line in str(fault).splitlines() if fault else ():
         _say("wrong", "settings", line)
     for line in unknown_variables(os.environ):
         _say("warn", "settings", line)
-    settings = mended(settings)
+    settings = with_defaults(settings)
     try:
         catalogue = catalogue_of(settings)
-    except Wrong as wrong:
+    except CheckFailed as wrong:
         code = _wrong("tools", wrong)
         catalogue = Catalogue([])
         left_out |= {"exposed"}
@@ -62,21 +62,21 @@ def main() -> int:
 def _try(name: str, deployment: Deployment) -> int:
     try:
         _say("ok", name, PARTS[name](deployment))
-    except Doubtful as doubtful:
+    except CheckWarning as doubtful:
         _tell("warn", name, doubtful)
-    except Wrong as wrong:
+    except CheckFailed as wrong:
         return _wrong(name, wrong)
     except Exception as fault:  # noqa: BLE001 - whatever a library raises, the other parts are tried all the same
-        return _wrong(name, Wrong(f"{type(fault).__name__}: {fault}", "correct the settings of this part"))
+        return _wrong(name, CheckFailed(f"{type(fault).__name__}: {fault}", "correct the settings of this part"))
     return 0
 
 
-def _wrong(name: str, wrong: Wrong) -> int:
+def _wrong(name: str, wrong: CheckFailed) -> int:
     _tell("wrong", name, wrong)
     return 1
 
 
-def _tell(verdict: str, name: str, wrong: Wrong) -> None:
+def _tell(verdict: str, name: str, wrong: CheckFailed) -> None:
     _say(verdict, name, str(wrong))
     how, *commands = wrong.mend.splitlines()
     _say("", "", f"→ {how}")
@@ -89,4 +89,4 @@ def _say(verdict: str, name: str, message: str) -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_program(main)

@@ -14,14 +14,14 @@ from urllib.request import Request, urlopen
 
 from coatcheck.tasks_store import Patience, StoreError, StoreForbidden, StoreRefused, TaskStore
 from coatcheck.tasks_store.server_checks import unfitness
-from coatcheck.web.auth.http_fetch import LIMIT_S
-from coatcheck.web.auth.jwks import Keys
+from coatcheck.web.auth.http_fetch import LOOKUP_LIMIT_S
+from coatcheck.web.auth.issuer_keys import IssuerKeys
 from coatcheck.web.auth.static_tokens import entries_of
-from coatcheck.web.errors import InvalidSettings, IssuerUnavailable
+from coatcheck.web.errors import InvalidWebSettings, IssuerUnavailable
 from coatcheck.web.operations.check.flower import FlowerSettings
 from coatcheck.web.protocol.wording import counted
 from coatcheck.web.settings.auth import LOOPBACK_HOSTS, AuthSettings
-from coatcheck.web.settings.web import Settings
+from coatcheck.web.settings.web import ServerSettings
 from coatcheck.workers.messages.dispatcher import Dispatcher
 from coatcheck.workers.messages.other_application import Cluster
 from coatcheck.workers.toolkit.catalogue import load_catalogue
@@ -34,14 +34,14 @@ from coatcheck.workers.toolkit.errors import (
 )
 from coatcheck.workers.toolkit.tool import Catalogue
 
-MOST_SKEW_S: Final = 5.0
+MAX_CLOCK_SKEW_S: Final = 5.0
 """How far the clock of this machine may be from that of Redis: tokens are judged by the one, deadlines by the other."""
 
-PUBLIC_SECONDS: Final = 5.0
+PUBLIC_ADDRESS_LIMIT_S: Final = 5.0
 """How long the public address may take to answer."""
 
 
-DISCOVER: Final = {
+DISCOVER_REQUEST: Final = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "server/discover",
@@ -54,7 +54,7 @@ DISCOVER: Final = {
 }
 """What a client asks first."""
 
-HEADERS: Final = {
+DISCOVER_HEADERS: Final = {
     "Content-Type": "application/json",
     "Accept": "application/json, text/event-stream",
     "MCP-Protocol-Version": "2026-07-28",
@@ -63,7 +63,7 @@ HEADERS: Final = {
 """The headers of that request."""
 
 
-class Wrong(Exception):
+class CheckFailed(Exception):
     """A part does not work; `mend` says what to do about it."""
 
     def __init__(self, what: str, mend: str) -> None:
@@ -71,7 +71,7 @@ class Wrong(Exception):
         self.mend = mend
 
 
-class Doubtful(Wrong):
+class CheckWarning(CheckFailed):
     """A part works, and its operator should know something about it."""
 
 
@@ -79,7 +79,7 @@ class Doubtful(Wrong):
 class Deployment:
     """What the parts are tried with. Each connection is made by the first part that needs it."""
 
-    settings: Settings
+    settings: ServerSettings
     flower: FlowerSettings
     catalogue: Catalogue
 
@@ -112,9 +112,9 @@ def store(deployment: Deployment) -> str:
     found = unfitness(deployment.settings.store)
     if found.faults:
         mend = "mend the server, or accept the risk with COATCHECK_UNFIT_STORE=warn"
-        raise Wrong(" ".join(sorted(found.faults)), mend)
+        raise CheckFailed(" ".join(sorted(found.faults)), mend)
     if found.doubts:
-        raise Doubtful(" ".join(sorted(found.doubts)), "docs/deploy.md says what a Redis has to do")
+        raise CheckWarning(" ".join(sorted(found.doubts)), "docs/deploy.md says what a Redis has to do")
     return "takes what it is given, and keeps it over a restart"
 
 
@@ -124,8 +124,10 @@ def clock(deployment: Deployment) -> str:
     with _reaching_redis():
         theirs = deployment.store.now_ms() / 1000
     ours = (before + time.time()) / 2
-    if abs(ours - theirs) > MOST_SKEW_S:
-        raise Wrong(f"this machine's clock is {ours - theirs:+.0f} s from that of Redis", "let NTP set both clocks")
+    if abs(ours - theirs) > MAX_CLOCK_SKEW_S:
+        raise CheckFailed(
+            f"this machine's clock is {ours - theirs:+.0f} s from that of Redis", "let NTP set both clocks"
+        )
     return "agrees with that of Redis"
 
 
@@ -135,7 +137,7 @@ def broker(deployment: Deployment) -> str:
         deployment.dispatcher.probe()
         deployment.dispatcher.probe_control()
     except BrokerRefused as fault:
-        raise Wrong(str(fault), "give its user the rights that docs/deploy.md lists") from fault
+        raise CheckFailed(str(fault), "give its user the rights that docs/deploy.md lists") from fault
     except BrokerUnavailable as fault:
         raise _unreachable(
             fault, "CELERY_BROKER_URL must lead to a Redis or RabbitMQ that this process can reach"
@@ -159,7 +161,7 @@ def worker(deployment: Deployment) -> str:
     with _reaching_redis():
         alive = deployment.store.workers_alive()
     if not alive:
-        raise Wrong(
+        raise CheckFailed(
             "none that takes messages was seen lately",
             "read its log, or start one:\ncelery -A coatcheck.workers worker",
         )
@@ -170,12 +172,12 @@ def worker(deployment: Deployment) -> str:
     if not unserved:
         return f"{alive} alive, taking messages of every tool"
     if answered < alive:  # one that is busy in the pool solo does not answer
-        raise Doubtful(
+        raise CheckWarning(
             f"{alive} alive, of which {answered} answered over the broker",
             "compare CELERY_BROKER_URL, as each process sees it, and try again when they are idle",
         )
     mend = "restart the workers with these tools, and with --queues if they take from some queues only"
-    raise Wrong("; ".join(unserved), mend)
+    raise CheckFailed("; ".join(unserved), mend)
 
 
 def exposed(deployment: Deployment) -> str:
@@ -193,12 +195,14 @@ def exposed(deployment: Deployment) -> str:
             fault, "COATCHECK_EXPOSE_RESULT_BACKEND must lead to where their workers leave results"
         ) from fault
     if not alive:
-        raise Wrong("none of their workers answers", "start one, with remote control on, on the same broker")
+        raise CheckFailed("none of their workers answers", "start one, with remote control on, on the same broker")
     found = deployment.cluster.disagreements(works)
     if faults := [why for why, is_certain in found if is_certain]:
-        raise Wrong("; ".join(faults), "correct what is exposed, or how their workers are started; then try again")
+        raise CheckFailed(
+            "; ".join(faults), "correct what is exposed, or how their workers are started; then try again"
+        )
     if found:
-        raise Doubtful("; ".join(why for why, _ in found), "compare the two addresses, as each process sees them")
+        raise CheckWarning("; ".join(why for why, _ in found), "compare the two addresses, as each process sees them")
     known = f"{counted(len(works), 'task')}, known to those of {counted(alive, 'worker')} that listen"
     return f"{known}, with their results where they are read"
 
@@ -209,28 +213,28 @@ def public_address(deployment: Deployment) -> str:
     if not url:
         if deployment.settings.web.host in LOOPBACK_HOSTS:
             return "not set; only this machine can call"
-        raise Wrong(
+        raise CheckFailed(
             "not set", "set COATCHECK_PUBLIC_URL to the address that clients use, such as https://mcp.example.com"
         )
     parts = urlsplit(url)
     if parts.scheme != "https" and parts.hostname not in LOOPBACK_HOSTS:
-        raise Wrong(f"{url} is not https", "put TLS before it: tokens would be read on the way")
+        raise CheckFailed(f"{url} is not https", "put TLS before it: tokens would be read on the way")
     mend = "its router must hand requests to the web process"
-    asked = Request(deployment.settings.web.resource, json.dumps(DISCOVER).encode(), HEADERS)  # noqa: S310 - see above
+    asked = Request(deployment.settings.web.resource, json.dumps(DISCOVER_REQUEST).encode(), DISCOVER_HEADERS)  # noqa: S310 - see above
     try:
-        with urlopen(asked, timeout=PUBLIC_SECONDS) as response:  # noqa: S310 - the same
+        with urlopen(asked, timeout=PUBLIC_ADDRESS_LIMIT_S) as response:  # noqa: S310 - the same
             is_ours = "supportedVersions" in json.loads(response.read())["result"]
     except HTTPError as refusal:
         with refusal:
             is_ours = refusal.code == 401 and refusal.headers.get("WWW-Authenticate", "").startswith("Bearer")
         if not is_ours:
-            raise Wrong(f"{asked.full_url} refuses what clients ask: {refusal}", mend) from refusal
+            raise CheckFailed(f"{asked.full_url} refuses what clients ask: {refusal}", mend) from refusal
     except OSError as fault:
-        raise Wrong(f"{url} does not answer: {fault}", mend) from fault
+        raise CheckFailed(f"{url} does not answer: {fault}", mend) from fault
     except (ValueError, LookupError, TypeError, HTTPException):
         is_ours = False
     if not is_ours:
-        raise Wrong(f"something else than this server answers at {asked.full_url}", mend)
+        raise CheckFailed(f"something else than this server answers at {asked.full_url}", mend)
     return f"{url} answers"
 
 
@@ -242,17 +246,17 @@ def auth(deployment: Deployment) -> str:
         if mode == "tokens":
             return f"callers prove who they are by one of {_tokens(settings)}"
         if mode == "oauth":
-            Keys(settings, wait_s=LIMIT_S + 1).get("none has this id")
+            IssuerKeys(settings, wait_s=LOOKUP_LIMIT_S + 1).get("none has this id")
             return f"callers prove who they are by a token of {settings.issuer}, whose keys can be had"
-    except InvalidSettings as fault:
-        raise Wrong(str(fault), "correct the entries; `coatcheck token new` makes them") from fault
+    except InvalidWebSettings as fault:
+        raise CheckFailed(str(fault), "correct the entries; `coatcheck token new` makes them") from fault
     except IssuerUnavailable as fault:
         mend = "COATCHECK_OAUTH_ISSUER or COATCHECK_OAUTH_JWKS_URL must lead to its keys"
         if "certificate" in str(fault).lower():
             mend = "name the file of its authority in SSL_CERT_FILE, for the web processes too"
-        raise Wrong(f"{settings.issuer}: {fault}", mend) from fault
+        raise CheckFailed(f"{settings.issuer}: {fault}", mend) from fault
     if deployment.settings.auth.allow_anonymous:
-        raise Wrong(
+        raise CheckFailed(
             "whoever can reach this server may call every tool and see all tasks",
             "set COATCHECK_AUTH=tokens or oauth, unless something else guards the door",
         )
@@ -263,22 +267,22 @@ def _tokens(settings: AuthSettings) -> str:
     """Return how many tokens there are. Raises InvalidSettings when they cannot be read."""
     entries = entries_of(settings)
     if not entries:
-        raise InvalidSettings("there is not one token, so nobody can call")
+        raise InvalidWebSettings("there is not one token, so nobody can call")
     count = sum(expires_s is None or expires_s > time.time() for expires_s in (one.caller.expires_s for one in entries))
     if not count:
-        raise InvalidSettings("every token has expired, so nobody can call")
+        raise InvalidWebSettings("every token has expired, so nobody can call")
     return f"{count} token{'s' if count > 1 else ''}"
 
 
 def flower(deployment: Deployment) -> str:
     """Flower would start, and not be open to everybody."""
     if deployment.flower.faults:
-        raise Wrong(deployment.flower.faults, "correct these variables of Flower's")
+        raise CheckFailed(deployment.flower.faults, "correct these variables of Flower's")
     if deployment.flower.is_guarded:
         return "asks for a login"
     if deployment.flower.address in LOOPBACK_HOSTS:
         return "listens to this machine only"
-    raise Wrong(
+    raise CheckFailed(
         f"would listen on {deployment.flower.address or 'every address'} without a login",
         "set FLOWER_BASIC_AUTH=user:password, or FLOWER_AUTH with FLOWER_AUTH_PROVIDER",
     )
@@ -289,20 +293,20 @@ def _reaching_redis() -> Iterator[None]:
     try:
         yield
     except StoreForbidden as fault:
-        raise Wrong(str(fault), "give the user of REDIS_URL the rights that docs/deploy.md lists") from fault
+        raise CheckFailed(str(fault), "give the user of REDIS_URL the rights that docs/deploy.md lists") from fault
     except StoreRefused as fault:
-        raise Wrong(f"takes no writes: {fault}", "it must not be full, nor a replica") from fault
+        raise CheckFailed(f"takes no writes: {fault}", "it must not be full, nor a replica") from fault
     except StoreError as fault:
         raise _unreachable(
             fault, "REDIS_URL must lead to a Redis 6.2 or newer, or a Valkey, that this process can reach"
         ) from fault
 
 
-def _unreachable(fault: Exception, mend: str) -> Wrong:
+def _unreachable(fault: Exception, mend: str) -> CheckFailed:
     """A server that does not answer, or one that is there and cannot prove who it is."""
     if "certificate" in str(fault).lower():
         mend = "name the authority in COATCHECK_REDIS_CA_FILE, or set COATCHECK_REDIS_TLS_VERIFY=false"
-    return Wrong(str(fault), mend)
+    return CheckFailed(str(fault), mend)
 
 
 PARTS: Final[Mapping[str, Callable[[Deployment], str]]] = {
@@ -322,7 +326,7 @@ RUNNING: Final = frozenset({"worker", "exposed", "public address"})
 """The parts that are there once the deployment runs, and not yet when it is released."""
 
 
-def catalogue_of(settings: Settings) -> Catalogue:
+def catalogue_of(settings: ServerSettings) -> Catalogue:
     """The tools that these settings name.
 
     Raises:
@@ -331,6 +335,6 @@ def catalogue_of(settings: Settings) -> Catalogue:
     try:
         return load_catalogue(settings.workers)
     except UnsafeResults as fault:
-        raise Wrong(str(fault), "name a Redis in COATCHECK_EXPOSE_RESULT_BACKEND") from fault
+        raise CheckFailed(str(fault), "name a Redis in COATCHECK_EXPOSE_RESULT_BACKEND") from fault
     except WorkersError as fault:
-        raise Wrong(str(fault), "correct the tool, or what COATCHECK_TOOLS and COATCHECK_EXPOSE name") from fault
+        raise CheckFailed(str(fault), "correct the tool, or what COATCHECK_TOOLS and COATCHECK_EXPOSE name") from fault

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, JWKRegistry, OKPKey, RSAKey
 
-from coatcheck.web.auth.http_fetch import LIMIT_S, Fetch
+from coatcheck.web.auth.http_fetch import LOOKUP_LIMIT_S, DocumentFetcher
 from coatcheck.web.errors import IssuerUnavailable
 from coatcheck.web.settings.auth import AuthSettings, is_trustworthy
 
@@ -19,13 +19,13 @@ logger = logging.getLogger(__name__)
 
 PublicKey = RSAKey | ECKey | OKPKey
 
-FRESH_S: Final = 900.0
+KEYS_FRESH_S: Final = 900.0
 """How long keys are used before they are fetched again, so that one that was withdrawn stops counting."""
 
-STALE_S: Final = 86_400.0
+KEYS_STALE_S: Final = 86_400.0
 """How long keys are used when the authorization server cannot be asked: its outage logs nobody out for a day."""
 
-WAIT_S: Final = 3.0
+KEY_WAIT_S: Final = 3.0
 """How long a request waits for a fetch that it depends on, which costs a greenlet."""
 
 
@@ -48,14 +48,14 @@ class KeySet:
         return self.keys.get(key_id)
 
 
-class Keys:
+class IssuerKeys:
     """Finds the key that a token names, and fetches the keys again when it is unknown, but not all the time.
 
     A thread of its own fetches, one at a time, and no lock is held meanwhile: a slow authorization server delays nobody
     whose key is known.
     """
 
-    def __init__(self, settings: AuthSettings, limit_s: float = LIMIT_S, wait_s: float = WAIT_S) -> None:
+    def __init__(self, settings: AuthSettings, limit_s: float = LOOKUP_LIMIT_S, wait_s: float = KEY_WAIT_S) -> None:
         """`limit_s` is how long a fetch may take; `wait_s`, how long a request waits for it."""
         self._issuer = settings.issuer
         self._url = settings.jwks_url
@@ -78,7 +78,7 @@ class Keys:
             IssuerUnavailable: that cannot be known now.
         """
         key = self._known.find(key_id)
-        if key is not None and self._known.age_s < FRESH_S:
+        if key is not None and self._known.age_s < KEYS_FRESH_S:
             return key
         fetched, is_begun_here = self._fetch_if_due()
         # One request waits, so that a withdrawn key is noticed; the others go on with the keys that are known.
@@ -87,7 +87,7 @@ class Keys:
         is_known_soon = not fetched.is_set()  # asked before the keys are looked at: it can end in between
         known = self._known
         key = known.find(key_id)
-        if key is not None and known.age_s < STALE_S:
+        if key is not None and known.age_s < KEYS_STALE_S:
             return key
         if is_known_soon:
             raise IssuerUnavailable("The keys of the issuer are being fetched")
@@ -111,7 +111,7 @@ class Keys:
         """Replace the known keys by those of now, if there are any that can be used."""
         why = "the log says why"
         try:
-            with Fetch(self._limit_s) as fetch:
+            with DocumentFetcher(self._limit_s) as fetch:
                 self._known = KeySet(self._keys_of(fetch), time.monotonic())
             why = ""
         except IssuerUnavailable as fault:
@@ -121,7 +121,7 @@ class Keys:
             self._fault = why
             fetched.set()
 
-    def _keys_of(self, fetch: Fetch) -> dict[str, PublicKey]:
+    def _keys_of(self, fetch: DocumentFetcher) -> dict[str, PublicKey]:
         url = self._url or self._discovered(fetch)
         listed = fetch.document(url).get("keys")
         if not isinstance(listed, list):
@@ -131,7 +131,7 @@ class Keys:
             raise IssuerUnavailable(f"{url}: has no key that can be used")
         return usable
 
-    def _discovered(self, fetch: Fetch) -> str:
+    def _discovered(self, fetch: DocumentFetcher) -> str:
         """Return where the issuer says that its keys are.
 
         Source: OpenID Connect Discovery 1.0, section 4; RFC 8414, section 3.

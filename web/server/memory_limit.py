@@ -11,34 +11,34 @@ from gevent.lock import BoundedSemaphore
 from greenlet import greenlet
 
 from coatcheck.web.errors import TooManyWaiting
-from coatcheck.web.protocol.response import Answering
-from coatcheck.web.server.threads import LARGE
+from coatcheck.web.protocol.response import ResponseGenerator
+from coatcheck.web.server.threads import LARGE_BODY_BYTES
 
-MOST: Final = 24 * 1024 * 1024
+MAX_HELD_BYTES: Final = 24 * 1024 * 1024
 """Bytes of large bodies and answers that one process holds before it gives up slow clients."""
 
-MOST_AT_ONCE: Final = 40 * 1024 * 1024
+MAX_HELD_BYTES_BRIEFLY: Final = 40 * 1024 * 1024
 """The same, however quick the clients are."""
 
-PATIENCE_S: Final = 1.0
+SLOW_AFTER_S: Final = 1.0
 """How long a client can hold its part whatever others want."""
 
-PIECE: Final = 64 * 1024
+CHUNK_BYTES: Final = 64 * 1024
 """Bytes that are read of a body, and handed to the server of a stream, at a time."""
 
-MOST_WAITING: Final = 8 * 1024 * 1024
+MAX_WAITING_BODY_BYTES: Final = 8 * 1024 * 1024
 """Bytes of the bodies of calls that wait and of streams. What is made of a body has many times its size."""
 
 
-MOST_LARGE: Final = 4
+MAX_LARGE_REQUESTS: Final = 4
 """Requests with large bodies that are worked on at a time, up to their answer or their wait for one."""
 
 
-class TooSlow(TimeoutError):
+class ClientTooSlow(TimeoutError):
     """The client held its memory for longer than anybody else when there was no more."""
 
 
-class Held:
+class HeldMemory:
     """What one greenlet holds."""
 
     def __init__(self, holder: greenlet) -> None:
@@ -48,7 +48,7 @@ class Held:
         self.is_over = False
 
 
-class InFlight:
+class MemoryLimit:
     """Bounds what all clients of a process hold.
 
     When it is too much, the client that has held its part longest is cut off: one that reads or sends at an ordinary
@@ -56,7 +56,7 @@ class InFlight:
     """
 
     def __init__(self) -> None:
-        self._held: dict[Held, None] = {}
+        self._held: dict[HeldMemory, None] = {}
         """The oldest first."""
         self._total = 0
 
@@ -66,7 +66,7 @@ class InFlight:
 
         The block can hold more of them by what it is given.
         """
-        mine = Held(gevent.getcurrent())
+        mine = HeldMemory(gevent.getcurrent())
         self._held[mine] = None
         try:
             self._grow(mine, size)
@@ -82,44 +82,44 @@ class InFlight:
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """Yield the data in pieces, and hold it until all of them are taken."""
-        if len(data) <= PIECE:
+        if len(data) <= CHUNK_BYTES:
             yield data
             return
         with self.hold(len(data)):
-            for start in range(0, len(data), PIECE):
-                yield data[start : start + PIECE]
+            for start in range(0, len(data), CHUNK_BYTES):
+                yield data[start : start + CHUNK_BYTES]
 
-    def _grow(self, mine: Held, size: int) -> None:
+    def _grow(self, mine: HeldMemory, size: int) -> None:
         if mine not in self._held:
             return  # given up, and about to hear of it
         mine.size += size
         self._total += size
-        while self._total > MOST:
+        while self._total > MAX_HELD_BYTES:
             oldest = next(iter(self._held))
-            is_slow = time.monotonic() - oldest.since > PATIENCE_S
-            if oldest is mine or (self._total <= MOST_AT_ONCE and not is_slow):
+            is_slow = time.monotonic() - oldest.since > SLOW_AFTER_S
+            if oldest is mine or (self._total <= MAX_HELD_BYTES_BRIEFLY and not is_slow):
                 break
             self._release(oldest)
             gevent.get_hub().loop.run_callback(_cut, oldest)
 
-    def _release(self, one: Held) -> None:
+    def _release(self, one: HeldMemory) -> None:
         if one in self._held:
             del self._held[one]
             self._total -= one.size
 
 
-def _cut(one: Held) -> None:
+def _cut(one: HeldMemory) -> None:
     """Raise TooSlow where the holder waits, unless it is done meanwhile. Called by the loop."""
     if not one.is_over:
-        one.holder.throw(TooSlow("Too slow for so large a message"))
+        one.holder.throw(ClientTooSlow("Too slow for so large a message"))
 
 
-class Turns:
+class LargeRequestLimit:
     """Lets a few large requests be worked on at a time: what is made of a body has many times its size."""
 
-    def __init__(self, in_flight: InFlight) -> None:
+    def __init__(self, in_flight: MemoryLimit) -> None:
         self._in_flight = in_flight
-        self._free = BoundedSemaphore(MOST_LARGE)
+        self._free = BoundedSemaphore(MAX_LARGE_REQUESTS)
 
     @contextmanager
     def turn(self, size: int) -> Iterator[None]:
@@ -131,7 +131,7 @@ class Turns:
         try:
             with self._in_flight.hold(size):
                 self._free.acquire()
-        except TooSlow as fault:
+        except ClientTooSlow as fault:
             raise TooManyWaiting("Too many large requests have come together; try again") from fault
         try:
             yield
@@ -139,24 +139,24 @@ class Turns:
             self._free.release()
 
 
-class WaitingBodies:
+class WaitingBodyLimit:
     """Bounds the large bodies of calls that wait and of streams: parts of them are in memory for as long."""
 
     def __init__(self) -> None:
         self._total = 0
 
-    def held(self, answering: Answering, size: int) -> Answering:
+    def held(self, answering: ResponseGenerator, size: int) -> ResponseGenerator:
         """Return the wait, which holds so many bytes until it ends. Raises TooManyWaiting."""
-        if size <= LARGE:
+        if size <= LARGE_BODY_BYTES:
             return answering  # bounded by the number of calls; who has large ones shuts out nobody with a small one
-        if self._total + size > MOST_WAITING:
+        if self._total + size > MAX_WAITING_BODY_BYTES:
             raise TooManyWaiting("Too many calls with large arguments are waiting; try again, or use tasks")
         self._total += size
         counted = self._counted(answering, size)
         next(counted)  # begun, so that whatever ends it reaches its end
         return counted
 
-    def _counted(self, answering: Answering, size: int) -> Answering:
+    def _counted(self, answering: ResponseGenerator, size: int) -> ResponseGenerator:
         try:
             yield None
             return (yield from answering)

@@ -7,7 +7,7 @@ from typing import Any
 from coatcheck.web.settings.limits import Network
 
 
-def address_of(environ: Mapping[str, Any], trusted: Sequence[Network]) -> str:
+def client_address(environ: Mapping[str, Any], trusted: Sequence[Network]) -> str:
     """The address of the client, as far as proxies that are trusted tell it. IPv6: its network, which is one household.
 
     Each proxy adds the address that it was called from at the end; the first from there that is no trusted proxy's is

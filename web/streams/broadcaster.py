@@ -9,23 +9,23 @@ from typing import Final
 
 from coatcheck.tasks_store import Event, Feed, Owner, Status, StoreUnavailable, Task, TaskStore
 from coatcheck.web.errors import TooManyStreams
-from coatcheck.web.streams.concurrency import ConcurrencyLimit
+from coatcheck.web.streams.concurrency_limit import ConcurrencyLimit
 from coatcheck.web.streams.waiting import WAKE
 
 logger = logging.getLogger(__name__)
 
-PROGRESS_S: Final = 1.0
+PROGRESS_INTERVAL_S: Final = 1.0
 """The least time between two readings of a task that only reports progress; any other change is read at once."""
 
-AWAY_S: Final = 1.0
+STORE_RETRY_S: Final = 1.0
 """The pause before the store is asked again after it did not answer."""
 
 
-SHARED_BYTES: Final = 32 * 1024
+MAX_SHARED_RESULT_BYTES: Final = 32 * 1024
 """The largest result that waits in memory for those who are told it. A larger one is read by each who is."""
 
 
-class Follower:
+class Subscriber:
     """What one stream has not told yet: of each task the newest state alone, and none twice."""
 
     def __init__(self, owner: Owner, task_ids: Sequence[str]) -> None:
@@ -64,7 +64,7 @@ def _looks_of(task: Task) -> object:
     return task.status, task.updated_ms, task.message, task.progress, tuple(task.input_requests)
 
 
-class Streams:
+class TaskBroadcaster:
     """The followers of each task, and the thread that reads for them. It is made for the first one, so after a fork.
 
     Thread-safe.
@@ -74,7 +74,7 @@ class Streams:
         self._store = store
         self._feed = feed
         self._limit = limit
-        self._followers: dict[str, set[Follower]] = {}
+        self._followers: dict[str, set[Subscriber]] = {}
         self._due: dict[str, float] = {}
         """When each task is to be read that is to be read."""
         self._read_at: dict[str, float] = {}
@@ -97,9 +97,9 @@ class Streams:
             yield
 
     @contextmanager
-    def follow(self, owner: Owner, task_ids: Sequence[str]) -> Iterator[Follower]:
+    def follow(self, owner: Owner, task_ids: Sequence[str]) -> Iterator[Subscriber]:
         """Follow these tasks of this owner: their states of now come first, and no later one is missed."""
-        follower = Follower(owner, task_ids)
+        follower = Subscriber(owner, task_ids)
         try:
             for task_id in follower.task_ids:
                 self._add(follower, task_id)
@@ -130,7 +130,7 @@ class Streams:
         if (thread := self._thread) is not None:
             thread.join()
 
-    def _add(self, follower: Follower, task_id: str) -> None:
+    def _add(self, follower: Subscriber, task_id: str) -> None:
         with self._changed:
             if task_id not in self._followers:
                 self._followers[task_id] = set()
@@ -143,7 +143,7 @@ class Streams:
                 self._thread.start()
             self._changed.notify()
 
-    def _remove(self, follower: Follower, task_id: str) -> None:
+    def _remove(self, follower: Subscriber, task_id: str) -> None:
         with self._changed:
             followers = self._followers.get(task_id, set())
             if follower not in followers:
@@ -162,7 +162,9 @@ class Streams:
             if event.task_id not in self._followers:
                 return
             now = time.monotonic()
-            at = now if event.progress is None else max(now, self._read_at.get(event.task_id, now) + PROGRESS_S)
+            at = (
+                now if event.progress is None else max(now, self._read_at.get(event.task_id, now) + PROGRESS_INTERVAL_S)
+            )
             self._due[event.task_id] = min(at, self._due.get(event.task_id, at))
             self._changed.notify()
 
@@ -197,12 +199,12 @@ class Streams:
             following = [(task_id, list(found)) for task_id in task_ids if (found := self._followers.get(task_id))]
         try:
             wanted = [(followers[0].owner, task_id) for task_id, followers in following]
-            tasks = self._store.get_all(wanted, SHARED_BYTES)
+            tasks = self._store.get_all(wanted, MAX_SHARED_RESULT_BYTES)
         except StoreUnavailable as fault:
             logger.warning("the streams wait for the store: %s", fault)
             with self._changed:
                 for task_id in self._followers.keys() & task_ids:
-                    self._due.setdefault(task_id, time.monotonic() + AWAY_S)
+                    self._due.setdefault(task_id, time.monotonic() + STORE_RETRY_S)
             return
         for (task_id, followers), task in zip(following, tasks, strict=True):
             for follower in followers:

@@ -10,15 +10,15 @@ from typing import Final
 from coatcheck.tasks_store import Quota, StoreUnavailable
 from coatcheck.web.errors import LimitReached
 
-MOST: Final = 20_000
+MAX_CALLERS: Final = 20_000
 """How many callers one process remembers. Forgetting one gives it a full share again."""
 
-AWAY_S: Final = 1.0
+STORE_OUTAGE_S: Final = 1.0
 """How long everybody is let through after the store did not answer: who needs it hears that from itself."""
 
 
 @dataclass(slots=True)
-class _Share:
+class _LocalBucket:
     """What one process gives one caller by itself: so many at once, refilled steadily."""
 
     left: float
@@ -26,7 +26,7 @@ class _Share:
     closed_until: float = 0.0
 
 
-class Rate:
+class RateLimit:
     """So many a second, so many at once, for each name.
 
     Half of both is spread over the processes: each gives its share without asking. What goes beyond comes out of
@@ -50,7 +50,7 @@ class Rate:
         self._quota = quota
         self._words = words
         self._lock = threading.Lock()
-        self._shares: OrderedDict[str, _Share] = OrderedDict()
+        self._shares: OrderedDict[str, _LocalBucket] = OrderedDict()
         self._away_until = 0.0
 
     def take(self, name: str, count: int = 1) -> None:
@@ -72,11 +72,11 @@ class Rate:
         if share.closed_until > now:
             raise LimitReached(self._kind, self._words, share.closed_until - now)
 
-    def _share_of(self, name: str, now: float) -> _Share:
+    def _share_of(self, name: str, now: float) -> _LocalBucket:
         share = self._shares.get(name)
         if share is None:
-            share = self._shares[name] = _Share(self._burst, now)
-            if len(self._shares) > MOST:
+            share = self._shares[name] = _LocalBucket(self._burst, now)
+            if len(self._shares) > MAX_CALLERS:
                 self._shares.popitem(last=False)
         else:
             share.left = min(self._burst, share.left + (now - share.at) * self._share_per_s)
@@ -84,11 +84,11 @@ class Rate:
             self._shares.move_to_end(name)
         return share
 
-    def _ask(self, name: str, share: _Share, now: float, count: int) -> None:
+    def _ask(self, name: str, share: _LocalBucket, now: float, count: int) -> None:
         try:
             wait_ms = self._quota().take(f"{self._kind}:{name}", self._shared_per_s, self._shared_burst, count=count)
         except StoreUnavailable:
-            self._away_until = now + AWAY_S
+            self._away_until = now + STORE_OUTAGE_S
             return
         if wait_ms and count > 1:
             raise LimitReached(self._kind, self._words, wait_ms / 1000)  # one may be there all the same

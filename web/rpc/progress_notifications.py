@@ -11,7 +11,7 @@ from coatcheck.web.protocol.serialization import progress_message
 T = TypeVar("T")
 
 
-class Rising:
+class ProgressNotifications:
     """Notifications of progress that strictly increases over all that a request waits for.
 
     Source: basic/patterns/progress.

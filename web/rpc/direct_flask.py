@@ -12,7 +12,7 @@ View = Callable[[Request], Response]
 """Answers a request, whatever is wrong with it. It is given the request: there is no context to find one in."""
 
 
-class FrontDoor(Flask):
+class DirectFlask(Flask):
     """Calls some views by their path alone.
 
     Contexts, routing, sessions and signals, of which these views need nothing, are a quarter of what a poll costs in

@@ -11,17 +11,17 @@ from flask import Request
 from werkzeug.datastructures import MIMEAccept
 from werkzeug.http import parse_accept_header, parse_options_header
 
-from coatcheck.web.errors import Forbidden, NotAcceptable, UnsupportedMediaType
+from coatcheck.web.errors import NotAcceptable, RequestForbidden, UnsupportedMediaType
 from coatcheck.web.settings.auth import LOOPBACK_HOSTS
 from coatcheck.web.settings.web import WebSettings
 
-JSON: Final = "application/json"
-EVENT_STREAM: Final = "text/event-stream"
+JSON_TYPE: Final = "application/json"
+EVENT_STREAM_TYPE: Final = "text/event-stream"
 
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:/@?#\[\]\s]+))(?::[0-9]{1,5})?")
 
 
-class Doorkeeper:
+class RequestGuard:
     """Knows the hosts and the web pages that this server answers to.
 
     Source: basic/transports/streamable-http, "Security & Endpoint".
@@ -46,13 +46,15 @@ class Doorkeeper:
         host = request.environ.get("HTTP_HOST", "").strip().lower()
         name = _name_of(host)
         if host not in self._hosts and name not in self._hosts and not (takes_addresses and _is_ip_address(name)):
-            raise Forbidden(
+            raise RequestForbidden(
                 "This server does not answer to that Host; COATCHECK_PUBLIC_URL and COATCHECK_ALLOWED_HOSTS name those"
                 " that it answers to"
             )
         origin = request.environ.get("HTTP_ORIGIN")
         if origin is not None and not self._knows(origin.strip().lower()):
-            raise Forbidden("Web pages of that Origin may not call this server; COATCHECK_ALLOWED_ORIGINS lists those")
+            raise RequestForbidden(
+                "Web pages of that Origin may not call this server; COATCHECK_ALLOWED_ORIGINS lists those"
+            )
 
     def may_preflight(self, request: Request) -> str | None:
         """The page's origin when a browser is to be told that it may call, else None."""
@@ -66,12 +68,12 @@ class Doorkeeper:
 
 def check_content_type(request: Request) -> None:
     """The body says that it is JSON. Raises UnsupportedMediaType."""
-    if _media_type(request.environ.get("CONTENT_TYPE", "")) != JSON:
+    if _media_type(request.environ.get("CONTENT_TYPE", "")) != JSON_TYPE:
         raise UnsupportedMediaType("The Content-Type is application/json")
 
 
 @dataclass(frozen=True, slots=True)
-class Acceptable:
+class AcceptedTypes:
     """Which forms of an answer the client takes."""
 
     json: bool
@@ -79,16 +81,16 @@ class Acceptable:
 
 
 @lru_cache(maxsize=256)
-def acceptable(accept: str) -> Acceptable:
+def accepted_types(accept: str) -> AcceptedTypes:
     """The forms that the client takes, by its `Accept`; all of them when it does not say.
 
     Raises:
         NotAcceptable: neither JSON nor an event stream.
     """
     if not accept.strip():
-        return Acceptable(json=True, event_stream=True)
+        return AcceptedTypes(json=True, event_stream=True)
     ranges = parse_accept_header(accept, MIMEAccept)
-    taken = Acceptable(json=ranges.quality(JSON) > 0, event_stream=ranges.quality(EVENT_STREAM) > 0)
+    taken = AcceptedTypes(json=ranges.quality(JSON_TYPE) > 0, event_stream=ranges.quality(EVENT_STREAM_TYPE) > 0)
     if not taken.json and not taken.event_stream:
         raise NotAcceptable("Answers are application/json or text/event-stream")
     return taken

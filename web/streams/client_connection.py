@@ -10,9 +10,9 @@ from typing import Final
 import gevent
 from gevent.monkey import get_original
 
-from coatcheck.web.protocol.response import Answer, Answering
-from coatcheck.web.protocol.sse import COMMENT, COMMENT_S, event
-from coatcheck.web.server.in_flight import InFlight
+from coatcheck.web.protocol.response import ResponseGenerator, RpcResponse
+from coatcheck.web.protocol.sse import COMMENT, MAX_SILENCE_S, sse_event
+from coatcheck.web.server.memory_limit import MemoryLimit
 from coatcheck.web.streams.waiting import WAKE
 
 READABLE: Final = 1
@@ -20,7 +20,7 @@ READABLE: Final = 1
 poll = get_original("select", "poll")  # the patched one would let others run
 
 
-class Client:
+class ClientConnection:
     """The client of a call that is waited for, and whether it is still there."""
 
     def __init__(self, connection: socket.socket | None) -> None:
@@ -51,7 +51,7 @@ class Client:
             watcher.close()
 
 
-def streamed(answering: Answering, client: Client, in_flight: InFlight) -> Iterator[bytes]:
+def event_stream(answering: ResponseGenerator, client: ClientConnection, in_flight: MemoryLimit) -> Iterator[bytes]:
     """The events of a call: what its client is told meanwhile, then its response, and nothing after that.
 
     The call is cancelled when the client goes away or the stream is closed.
@@ -67,19 +67,19 @@ def streamed(answering: Answering, client: Client, in_flight: InFlight) -> Itera
                 if client.has_left:
                     return
                 if message is not None:
-                    yield from in_flight.pieces(event(message))
-                elif time.monotonic() - last_sent < COMMENT_S:
+                    yield from in_flight.pieces(sse_event(message))
+                elif time.monotonic() - last_sent < MAX_SILENCE_S:
                     continue
                 else:
                     yield COMMENT
                 last_sent = time.monotonic()
     except StopIteration as end:
-        yield from in_flight.pieces(event(end.value.message))
+        yield from in_flight.pieces(sse_event(end.value.message))
     finally:
         answering.close()
 
 
-def in_one_piece(answering: Answering, client: Client) -> Answer | None:
+def wait_for_response(answering: ResponseGenerator, client: ClientConnection) -> RpcResponse | None:
     """The answer; None when the client went away, which cancelled the call."""
     try:
         with client.watched():
@@ -87,7 +87,7 @@ def in_one_piece(answering: Answering, client: Client) -> Answer | None:
                 next(answering)
             return None
     except StopIteration as end:
-        answer: Answer = end.value
+        answer: RpcResponse = end.value
         return answer
     finally:
         answering.close()

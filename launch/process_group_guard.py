@@ -8,7 +8,7 @@ from typing import Self
 _SCRIPT = 'groups=; while read -r group; do groups="$groups -$group"; done; kill -s KILL -- $groups'
 
 
-class Leash:
+class ProcessGroupGuard:
     """A guard beside the launcher: should the launcher be killed, every process group that it holds is killed too.
 
     Without it, a `kill -9` would leave web, worker and Redis running, with nobody to stop them.

@@ -14,14 +14,14 @@ from joserfc.jws import JWSRegistry
 
 from coatcheck.tasks_store import Owner
 from coatcheck.web.auth.challenge import Challenger
-from coatcheck.web.auth.jwks import Keys
+from coatcheck.web.auth.issuer_keys import IssuerKeys
 from coatcheck.web.protocol.caller import Caller
 from coatcheck.web.settings.auth import AuthSettings
 
-LATEST_S: Final = 253_402_300_799.0
+MAX_TIME_S: Final = 253_402_300_799.0
 """The end of the year 9999. A later time is none: it was counted in milliseconds, or is not a number."""
 
-SKEW_S: Final = 10.0
+CLOCK_SKEW_S: Final = 10.0
 """How far the issuer's clock may be ahead of ours. None in the other direction: an expired token has expired."""
 
 
@@ -36,7 +36,7 @@ class TokenVerifier:
         """`resource` is this server's canonical URI."""
         self._settings = settings
         self._challenger = challenger
-        self._keys = Keys(settings)
+        self._keys = IssuerKeys(settings)
         # Not the origin alone: other services of the same host may be known by it, and have their own tokens.
         self._audiences = frozenset(audience.rstrip("/") for audience in (resource, *settings.audiences))
         # Issuers put more into headers than a standard knows of.
@@ -78,7 +78,7 @@ class TokenVerifier:
                 self._challenger.invalid(f"its {claim} is not a time in seconds since 1970")
         if claims["exp"] <= now:
             self._challenger.invalid("it has expired")
-        if max(claims.get("nbf", 0), claims.get("iat", 0)) > now + SKEW_S:
+        if max(claims.get("nbf", 0), claims.get("iat", 0)) > now + CLOCK_SKEW_S:
             self._challenger.invalid("it is not valid yet")
 
     def _names_us(self, audience: object) -> bool:
@@ -107,7 +107,7 @@ class TokenVerifier:
 
 def _is_time(value: object) -> bool:
     """Tell whether this is a NumericDate. Source: RFC 7519, section 2. No comparison holds for what is not a number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LATEST_S
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_TIME_S
 
 
 def _is_unicode(text: str) -> bool:

@@ -24,7 +24,7 @@ TASK_PROPERTIES: Final[Mapping[str, Any]] = {
 TASK_REQUIRED: Final = ["task_id", "tool", "status", "created_at", "updated_at", "expires_at"]
 
 
-def shown(task: Task) -> dict[str, Any]:
+def task_fields(task: Task) -> dict[str, Any]:
     """The task without what was asked, result and error; a field that has nothing is left out."""
     optional = {"message": task.message, "principal": task.principal}
     return {

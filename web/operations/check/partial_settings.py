@@ -4,13 +4,13 @@ from collections.abc import Collection
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any
 
-from coatcheck.web.settings.web import Settings
+from coatcheck.web.settings.web import ServerSettings
 
-AUTH = ("AUTH", "TOKENS", "ANONYMOUS", "HOST")
+AUTH_WORDS = ("AUTH", "TOKENS", "ANONYMOUS", "HOST")
 """Words in the variables that say who may call."""
 
 
-def untried(settings: Settings, at_fault: Collection[str]) -> set[str]:
+def parts_at_fault(settings: ServerSettings, at_fault: Collection[str]) -> set[str]:
     """The parts whose own variables are at fault: whatever they would say would be of something else."""
     store, workers, web = settings.store, settings.workers, settings.web
     redis = (store.redis_url, store.redis_tls_verify)
@@ -24,10 +24,10 @@ def untried(settings: Settings, at_fault: Collection[str]) -> set[str]:
         "public address": (web.public_url, web.host),
     }
     parts = {name for name, values in needed.items() if None in values}
-    return parts | ({"auth"} if any(word in variable for variable in at_fault for word in AUTH) else set())
+    return parts | ({"auth"} if any(word in variable for variable in at_fault for word in AUTH_WORDS) else set())
 
 
-def mended(settings: Settings) -> Settings:
+def with_defaults(settings: ServerSettings) -> ServerSettings:
     """The settings with defaults for what has no value, so that what does not depend on it can be tried."""
     return replace(settings, **{one.name: _mended(getattr(settings, one.name)) for one in fields(settings)})
 

@@ -8,14 +8,14 @@ from coatcheck.web.errors import LimitReached
 from coatcheck.workers.messages.dispatcher import Dispatcher
 from coatcheck.workers.toolkit.errors import BrokerUnavailable
 
-LOOK_S: Final = 1.0
+QUEUE_CHECK_S: Final = 1.0
 """How often the broker is asked."""
 
-RETRY_S: Final = 5.0
+BACKLOG_RETRY_S: Final = 5.0
 """When a client may try again; a queue that is full does not empty in a second."""
 
 
-class Backlog:
+class BacklogLimit:
     """Refuses work for a queue that is full already: it would wait for longer than anybody does."""
 
     def __init__(self, most: int, dispatcher: Callable[[], Dispatcher]) -> None:
@@ -37,11 +37,11 @@ class Backlog:
         now = time.monotonic()
         if now >= look_at:
             # Set before asking, so that one request asks and the others go on.
-            self._lengths[queue] = (now + LOOK_S, length)
+            self._lengths[queue] = (now + QUEUE_CHECK_S, length)
             length = self._length(dispatcher, queue)
-            self._lengths[queue] = (time.monotonic() + LOOK_S, length)
+            self._lengths[queue] = (time.monotonic() + QUEUE_CHECK_S, length)
         if length >= self._most:
-            raise LimitReached("backlog", "Too much work is waiting for a worker; try again later", RETRY_S)
+            raise LimitReached("backlog", "Too much work is waiting for a worker; try again later", BACKLOG_RETRY_S)
 
     def _length(self, dispatcher: Dispatcher, queue: str) -> int:
         try:

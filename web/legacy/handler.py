@@ -4,41 +4,48 @@ from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from coatcheck.web.access.access_policy import Admission
+from coatcheck.web.access.access_policy import AccessPolicy
 from coatcheck.web.errors import InvalidMessage, InvalidParams, MethodNotFound
-from coatcheck.web.legacy.client_responses import Responses, is_response
+from coatcheck.web.legacy.client_responses import ClientResponses, is_response
 from coatcheck.web.legacy.lifecycle import Lifecycle
-from coatcheck.web.legacy.request import Asked
-from coatcheck.web.legacy.responses import Replies, Result, Wait
+from coatcheck.web.legacy.request import LegacyRequest
+from coatcheck.web.legacy.responses import LegacyResponses, LegacyResult, LegacyWait
 from coatcheck.web.legacy.revisions import Revision
 from coatcheck.web.legacy.selection import INITIALIZE, revision_of
-from coatcheck.web.legacy.tasks import OlderTasks
-from coatcheck.web.legacy.tools import OlderTools
+from coatcheck.web.legacy.tasks import LegacyTasks
+from coatcheck.web.legacy.tools import LegacyTools
 from coatcheck.web.methods.tools import ListTools
 from coatcheck.web.protocol.call import Call
 from coatcheck.web.protocol.caller import Caller
 from coatcheck.web.protocol.envelope import HeaderLookup, Request, RequestId, message_of, readable_id
-from coatcheck.web.protocol.origin import acceptable
-from coatcheck.web.protocol.response import ACCEPTED, Answer, Answering, Reply, Waiting, begun
-from coatcheck.web.settings.web import Settings
+from coatcheck.web.protocol.request_guard import accepted_types
+from coatcheck.web.protocol.response import (
+    ACCEPTED,
+    PendingResponse,
+    Reply,
+    ResponseGenerator,
+    RpcResponse,
+    start_response,
+)
+from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.connections import Connections
 from coatcheck.web.tool_calls.calls import Calls
 from coatcheck.web.tool_calls.jobs import Jobs
 from coatcheck.workers.toolkit.tool import Catalogue
 
-Serve = Callable[[Asked], Result | Wait]
+Serve = Callable[[LegacyRequest], LegacyResult | LegacyWait]
 
 NOTIFICATIONS: Final = frozenset(
     f"notifications/{what}" for what in ("initialized", "cancelled", "progress", "roots/list_changed", "tasks/status")
 )
 """What clients of these revisions may tell. Source: 2025-11-25, schema, ClientNotification."""
 
-MOST_IN_BATCH: Final = 50
+MAX_BATCH_MESSAGES: Final = 50
 """Messages of one array; they are served one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LegacyMethod:
     """A method of the older era."""
 
     serve: Serve
@@ -49,7 +56,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class MessageContext:
     """How a message came: what holds for each one of an array."""
 
     revision: Revision
@@ -58,7 +65,7 @@ class Sent:
     takes_events: bool
 
 
-class OlderEra:
+class LegacyHandler:
     """Serves clients that connect by `initialize`, without remembering that they did.
 
     Source: revisions 2025-11-25, 2025-06-18 and 2025-03-26.
@@ -67,35 +74,35 @@ class OlderEra:
     def __init__(
         self,
         catalogue: Catalogue,
-        settings: Settings,
+        settings: ServerSettings,
         connections: Callable[[], Connections],
-        admission: Admission,
+        admission: AccessPolicy,
         jobs: Jobs,
         calls: Calls,
         lists: ListTools,
         count_limit: Callable[[str], None],
     ) -> None:
         self._admit = admission.admit
-        self._responses = Responses(connections, jobs, admission.scopes)
+        self._responses = ClientResponses(connections, jobs, admission.scopes)
         # Where everybody is the same owner, only those who are on this machine may see each other's work.
         lists_tasks = settings.auth.mode != "none" or not settings.auth.allow_anonymous
         lifecycle = Lifecycle(settings, lists_tasks=lists_tasks)
-        tools = OlderTools(catalogue, settings, lists, calls, jobs)
-        self._methods: dict[str, Entry] = {}
-        self._replies = Replies(self._methods, count_limit)
-        tasks = OlderTasks(catalogue, settings, connections, calls, jobs, admission.scopes, admission.limits)
+        tools = LegacyTools(catalogue, settings, lists, calls, jobs)
+        self._methods: dict[str, LegacyMethod] = {}
+        self._replies = LegacyResponses(self._methods, count_limit)
+        tasks = LegacyTasks(catalogue, settings, connections, calls, jobs, admission.scopes, admission.limits)
         self._methods |= {
-            INITIALIZE: Entry(lifecycle.initialize, "server/discover"),
-            "ping": Entry(lifecycle.ping, "server/discover"),
-            "logging/setLevel": Entry(lifecycle.set_level, "server/discover"),
-            "tools/list": Entry(tools.list, "tools/list"),
-            "tools/call": Entry(tools.call, "tools/call"),
-            "tasks/get": Entry(tasks.get, "tasks/get", is_of_tasks=True),
-            "tasks/result": Entry(tasks.result, "tasks/get", is_of_tasks=True),
-            "tasks/cancel": Entry(tasks.cancel, "tasks/cancel", is_of_tasks=True),
+            INITIALIZE: LegacyMethod(lifecycle.initialize, "server/discover"),
+            "ping": LegacyMethod(lifecycle.ping, "server/discover"),
+            "logging/setLevel": LegacyMethod(lifecycle.set_level, "server/discover"),
+            "tools/list": LegacyMethod(tools.list, "tools/list"),
+            "tools/call": LegacyMethod(tools.call, "tools/call"),
+            "tasks/get": LegacyMethod(tasks.get, "tasks/get", is_of_tasks=True),
+            "tasks/result": LegacyMethod(tasks.result, "tasks/get", is_of_tasks=True),
+            "tasks/cancel": LegacyMethod(tasks.cancel, "tasks/cancel", is_of_tasks=True),
         }
         if lists_tasks:
-            self._methods["tasks/list"] = Entry(tasks.list, "tasks/get", is_of_tasks=True)
+            self._methods["tasks/list"] = LegacyMethod(tasks.list, "tasks/get", is_of_tasks=True)
         self.methods: Collection[str] = NOTIFICATIONS | self._methods.keys()
 
     def takes(self, body: object, header: HeaderLookup) -> bool:
@@ -106,27 +113,27 @@ class OlderEra:
         """What the client gets; nothing that it sends raises here."""
         revision = revision_of(body, header)
         assert revision is not None
-        sent = Sent(revision, caller, header, acceptable(header("Accept") or "").event_stream)
+        sent = MessageContext(revision, caller, header, accepted_types(header("Accept") or "").event_stream)
         if not isinstance(body, list):
             return self._one(body, sent)
         if fault := _fault_of_batch(body, revision):
             return self._replies.refused(InvalidMessage(fault))
-        return begun(self._each(body, sent), is_streamed=sent.takes_events)
+        return start_response(self._each(body, sent), is_streamed=sent.takes_events)
 
-    def _each(self, messages: list[object], sent: Sent) -> Answering:
+    def _each(self, messages: list[object], sent: MessageContext) -> ResponseGenerator:
         """The responses to an array, in one. Source: 2025-03-26, basic/transports, "Sending Messages to the Server"."""
         parts = []
         for message in messages:
             reply = self._one(message, sent)
-            if isinstance(reply, Waiting):
+            if isinstance(reply, PendingResponse):
                 yield None
                 reply = yield from reply.answering
-            assert isinstance(reply, Answer)
+            assert isinstance(reply, RpcResponse)
             if reply.message:
                 parts.append(reply.message)
-        return Answer(b"[" + b",".join(parts) + b"]") if parts else ACCEPTED
+        return RpcResponse(b"[" + b",".join(parts) + b"]") if parts else ACCEPTED
 
-    def _one(self, body: object, sent: Sent) -> Reply:
+    def _one(self, body: object, sent: MessageContext) -> Reply:
         request_id = readable_id(body)
         method = "?"
         try:
@@ -143,7 +150,7 @@ class OlderEra:
         except Exception as fault:  # noqa: BLE001 - a client must not meet an exception that nobody thought of
             return self._replies.refused(fault, method, request_id)
 
-    def _served(self, method: str, params: Mapping[str, object], request_id: RequestId, sent: Sent) -> Reply:
+    def _served(self, method: str, params: Mapping[str, object], request_id: RequestId, sent: MessageContext) -> Reply:
         revision = sent.revision
         entry = self._methods.get(method)
         if entry is None or (entry.is_of_tasks and not revision.has_tasks):
@@ -154,12 +161,12 @@ class OlderEra:
         call = _call(sent, Request(request_id, entry.today, params, meta, revision.capabilities))
         self._admit(call)
         token = call.request.progress_token
-        reply = entry.serve(Asked(request_id, method, call, revision, sent.takes_events, token))
+        reply = entry.serve(LegacyRequest(request_id, method, call, revision, sent.takes_events, token))
         if isinstance(reply, Generator):
-            return begun(self._answering(reply, method, request_id), is_streamed=sent.takes_events)
+            return start_response(self._answering(reply, method, request_id), is_streamed=sent.takes_events)
         return self._replies.result(request_id, reply)
 
-    def _answering(self, wait: Wait, method: str, request_id: RequestId) -> Answering:
+    def _answering(self, wait: LegacyWait, method: str, request_id: RequestId) -> ResponseGenerator:
         try:
             result = yield from wait
             return self._replies.result(request_id, result)
@@ -167,7 +174,7 @@ class OlderEra:
             return self._replies.refused(fault, method, request_id)
 
 
-def _call(sent: Sent, request: Request) -> Call:
+def _call(sent: MessageContext, request: Request) -> Call:
     return Call(request, sent.caller, sent.header)
 
 
@@ -175,8 +182,8 @@ def _fault_of_batch(messages: list[object], revision: Revision) -> str:
     """Why these messages are not served together, or nothing. Source: 2025-03-26, basic/lifecycle, "Initialization"."""
     if not revision.has_batches:
         return f"Batches are not part of {revision.name}; send one message per POST"
-    if not 1 <= len(messages) <= MOST_IN_BATCH:
-        return f"A batch has 1 to {MOST_IN_BATCH} messages"
+    if not 1 <= len(messages) <= MAX_BATCH_MESSAGES:
+        return f"A batch has 1 to {MAX_BATCH_MESSAGES} messages"
     if any(isinstance(message, Mapping) and message.get("method") == INITIALIZE for message in messages):
         return "initialize is not part of a batch"
     return ""

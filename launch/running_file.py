@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-FILE = "running.json"
+RUNNING_FILE = "running.json"
 """In the data folder. `coatcheck` reads it, to find the platform that runs from the same folder."""
 
 
 @contextmanager
-def announced(data_dir: Path, variables: Mapping[str, str]) -> Iterator[None]:
+def running_file(data_dir: Path, variables: Mapping[str, str]) -> Iterator[None]:
     """Keep a file with the pid of this process and the variables by which the platform is found, until the block ends.
 
     Only this account can read it: an address may hold a password.
     """
-    path = data_dir / FILE
+    path = data_dir / RUNNING_FILE
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         json.dump({"pid": os.getpid(), "variables": dict(variables)}, file)

@@ -9,7 +9,7 @@ from typing import Final
 from coatcheck.tasks_store import Owner
 from coatcheck.web.errors import LimitReached, WebError
 
-RETRY_S: Final = 10
+CONCURRENCY_RETRY_S: Final = 10
 """After how many seconds a client can try again; until then it polls."""
 
 
@@ -43,7 +43,9 @@ class ConcurrencyLimit:
             if self._taken.total() >= self._most:
                 raise self._full()
             if self._taken[owner] >= self._most_of_one:
-                raise LimitReached(self._name, f"You have as many {self._name} as you may; end one, or poll", RETRY_S)
+                raise LimitReached(
+                    self._name, f"You have as many {self._name} as you may; end one, or poll", CONCURRENCY_RETRY_S
+                )
             self._taken[owner] += 1
         try:
             yield
