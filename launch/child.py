@@ -73,7 +73,7 @@ class Child:
         assert self._process.stdout is not None
         with self._process.stdout as lines:
             for line in lines:
-                self._console.relay(self.name, line)
+                self._console.write_line(self.name, line)
 
     def _await_end(self) -> None:
         returncode = self._process.wait()

@@ -18,18 +18,18 @@ class Console:
         self._colour_of: dict[str, str] = {}
         self._lock = threading.Lock()
 
-    def introduce(self, name: str) -> None:
+    def add_process(self, name: str) -> None:
         """The process `name` has a colour, and its name fits the column in front of the lines."""
         self._colour_of[name] = next(self._colours)
         self._printer.width = max(self._printer.width, len(name))
 
-    def relay(self, name: str, line: bytes) -> None:
+    def write_line(self, name: str, line: bytes) -> None:
         """A line of the process `name` is written, with the time and the name in front."""
         now = datetime.now().astimezone()
         with self._lock:
             self._write(Message("line", line, now, name, self._colour_of[name]), prefix=True)
 
-    def say(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """Words of the launcher itself are written as they are."""
         now = datetime.now().astimezone()
         with self._lock:

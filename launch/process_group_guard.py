@@ -15,7 +15,7 @@ class ProcessGroupGuard:
     """
 
     def __enter__(self) -> Self:
-        self._guard = subprocess.Popen(
+        self._shell = subprocess.Popen(
             ["/bin/sh", "-c", _SCRIPT],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -28,11 +28,11 @@ class ProcessGroupGuard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._guard.kill()
-        self._guard.communicate()
+        self._shell.kill()
+        self._shell.communicate()
 
-    def hold(self, group: int) -> None:
+    def add(self, group: int) -> None:
         """The process group ends with the launcher."""
-        assert self._guard.stdin is not None
-        self._guard.stdin.write(f"{group}\n")
-        self._guard.stdin.flush()
+        assert self._shell.stdin is not None
+        self._shell.stdin.write(f"{group}\n")
+        self._shell.stdin.flush()

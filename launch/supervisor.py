@@ -63,51 +63,51 @@ class Supervisor:
 
         Raises ProcessEnded when a process ends by itself, and NotReady; nothing is left then either.
         """
-        with ProcessGroupGuard() as leash:
+        with ProcessGroupGuard() as guard:
             try:
-                self._start_redis(leash)
-                self._follow_events(leash)
+                self._start_redis(guard)
+                self._follow_events(guard)
             finally:
                 self._stop()
 
-    def _follow_events(self, leash: ProcessGroupGuard) -> None:
+    def _follow_events(self, guard: ProcessGroupGuard) -> None:
         while True:
             match self._events.get():
                 case RedisReady():
-                    self._start_processes(leash)
+                    self._start_processes(guard)
                 case PlatformReady():
-                    self._console.say("ready")
+                    self._console.write("ready")
                 case PlatformNotReady(waited_s, why):
                     raise NotReady(waited_s, why)
                 case ChildEnded(name, returncode):
                     raise ProcessEnded(name, returncode)
                 case StopRequested():
-                    self._console.say("stopping")
+                    self._console.write("stopping")
                     return
 
-    def _start_redis(self, leash: ProcessGroupGuard) -> None:
+    def _start_redis(self, guard: ProcessGroupGuard) -> None:
         if self._redis is None:
             self._events.put(RedisReady())  # not ours to start; /readyz tells whether it answers
             return
-        self._console.introduce(REDIS_NAME)
+        self._console.add_process(REDIS_NAME)
         self._redis_child = Child(
             REDIS_NAME, self._redis.command, os.environ, self._console, self._events, pass_fds=[self._lock_descriptor]
         )
-        leash.hold(self._redis_child.group)
+        guard.add(self._redis_child.group)
         self._watch(partial(self._redis.report_answer, self._events, self._stopped))
 
-    def _start_processes(self, leash: ProcessGroupGuard) -> None:
+    def _start_processes(self, guard: ProcessGroupGuard) -> None:
         redis_url = self._settings.redis_url if self._redis is None else self._redis.url
         environ = process_environ(self._settings, redis_url or "")
         for name in self._processes:
-            self._console.introduce(name)
+            self._console.add_process(name)
         for name, command in self._processes.items():
             # `exec`: the shell makes way, so that a signal reaches the process and not a shell in front of it.
             # `env`: a command may begin with variables of its own.
             child = Child(name, ["/bin/sh", "-c", f"exec env {command}"], environ, self._console, self._events)
             self._children.append(child)
-            leash.hold(child.group)
-        self._console.say(
+            guard.add(child.group)
+        self._console.write(
             f"MCP endpoint  http://127.0.0.1:{self._settings.port}/mcp\n"
             f"Flower        http://127.0.0.1:{self._settings.flower_port}\n"
             f"Redis         {without_password(redis_url or '')}"

@@ -41,54 +41,56 @@ def create_app(settings: ServerSettings) -> Flask:
     """
     catalogue = load_catalogue(settings.workers)
     connections = ConnectionsOfProcess(settings, catalogue)
-    admission = AccessPolicy(settings, catalogue, connections)
-    jobs = Jobs(connections, catalogue, admission.limits)
+    access_policy = AccessPolicy(settings, catalogue, connections)
+    jobs = Jobs(connections, catalogue, access_policy.limits)
     calls = Calls(settings, connections, jobs)
     sealer = StateSealer(_secret(settings, connections), settings.web.state_ms // 1000)
-    tasks = TaskMethods(connections, jobs, admission.scopes, admission.limits)
-    more = task_tools(catalogue, settings, connections, jobs, calls, admission.scopes, admission.limits)
-    offered = Catalogue([*catalogue, *more])
-    lists = ListTools(offered, settings.web.page_size, admission.cache_scope, admission.scopes.may_use)
+    tasks = TaskMethods(connections, jobs, access_policy.scopes, access_policy.limits)
+    added_tools = task_tools(catalogue, settings, connections, jobs, calls, access_policy.scopes, access_policy.limits)
+    offered = Catalogue([*catalogue, *added_tools])
+    lists = ListTools(offered, settings.web.page_size, access_policy.cache_scope, access_policy.scopes.may_use)
     methods: Mapping[str, Method] = {
-        "server/discover": Discover(settings.web.instructions, admission.cache_scope).discover,
+        "server/discover": Discover(settings.web.instructions, access_policy.cache_scope).discover,
         "tools/list": lists.list,
         "tools/call": CallTool(offered, settings, connections, jobs, calls, sealer).call,
         "tasks/get": tasks.get,
         "tasks/update": tasks.update,
         "tasks/cancel": tasks.cancel,
         "subscriptions/listen": Subscriptions(
-            connections, admission.scopes, admission.limits, settings.workers.server_info
+            connections, access_policy.scopes, access_policy.limits, settings.workers.server_info
         ).listen,
     }
 
     def count_limit(limit: str) -> None:
         connections.measures.count(LIMITS_REACHED, limit)
 
-    older = tuple(REVISIONS) if settings.web.legacy else ()
+    legacy_revisions = tuple(REVISIONS) if settings.web.legacy else ()
     dispatch = MethodDispatcher(
         methods,
         settings.workers.server_info,
-        admission.admit,
+        access_policy.admit,
         count_limit,
-        older,
+        legacy_revisions,
         requires_task_name=settings.web.require_task_name,
         count_nameless=ClientNameCounter(connections).count,
     )
-    others: list[ProtocolHandler] = []
+    legacy_handlers: list[ProtocolHandler] = []
     if settings.web.legacy:
-        others.append(LegacyHandler(offered, settings, connections, admission, jobs, calls, lists, count_limit))
+        legacy_handlers.append(
+            LegacyHandler(offered, settings, connections, access_policy, jobs, calls, lists, count_limit)
+        )
     app = DirectFlask("coatcheck")
     app.url_map.strict_slashes = True
     app.url_map.redirect_defaults = False
     app.url_map.merge_slashes = False
-    in_flight = MemoryLimit()
-    bodies = BodyReader(settings.web.max_body_bytes, settings.web.body_ms / 1000, in_flight)
-    doorkeeper = RequestGuard(settings.web)
-    app.serve(ENDPOINT_PATHS, endpoint(dispatch, others, doorkeeper, admission.caller_of, bodies, in_flight))
+    memory = MemoryLimit()
+    bodies = BodyReader(settings.web.max_body_bytes, settings.web.body_ms / 1000, memory)
+    guard = RequestGuard(settings.web)
+    app.serve(ENDPOINT_PATHS, endpoint(dispatch, legacy_handlers, guard, access_policy.caller_of, bodies, memory))
     app.register_blueprint(health(connections))
-    app.register_blueprint(metrics(settings, catalogue, connections, doorkeeper))
-    app.register_blueprint(home(settings.web, settings.workers.server_name, doorkeeper))
-    if (metadata := admission.metadata()) is not None:
+    app.register_blueprint(metrics(settings, catalogue, connections, guard))
+    app.register_blueprint(home(settings.web, settings.workers.server_name, guard))
+    if (metadata := access_policy.metadata()) is not None:
         app.register_blueprint(metadata)
     app.register_error_handler(HTTPException, _plain)
     app.extensions["coatcheck"] = connections

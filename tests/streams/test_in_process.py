@@ -40,7 +40,7 @@ def test_a_follower_is_told_the_state_of_now_and_each_later_one(store: TaskStore
     """SUB-2"""
     work = Work(store)
     task_id = work.new()
-    with streams.follow(ANONYMOUS, [task_id]) as follower:
+    with streams.subscribe(ANONYMOUS, [task_id]) as follower:
         assert told(follower) == store.get(ANONYMOUS, task_id)
         work.run(task_id)
         assert told(follower) == store.get(ANONYMOUS, task_id)
@@ -56,7 +56,7 @@ def test_a_follower_who_does_not_look_is_told_the_newest_state_alone(
     """SUB-3"""
     work = Work(store)
     task_id = work.new()
-    with streams.follow(ANONYMOUS, [task_id]) as lazy, streams.follow(ANONYMOUS, [task_id]) as eager:
+    with streams.subscribe(ANONYMOUS, [task_id]) as lazy, streams.subscribe(ANONYMOUS, [task_id]) as eager:
         told(lazy)
         told(eager)
         work.run(task_id)
@@ -72,14 +72,14 @@ def test_a_change_is_read_once_however_many_follow(store: TaskStore, streams: Ta
     """SUB-2: and all are given the same object, so that a large result is in memory once."""
     work = Work(store)
     task_id = work.finished()
-    with streams.follow(ANONYMOUS, [task_id]) as one, streams.follow(ANONYMOUS, [task_id]) as other:
+    with streams.subscribe(ANONYMOUS, [task_id]) as one, streams.subscribe(ANONYMOUS, [task_id]) as other:
         first, second = told(one), told(other)
     assert first == second
 
 
 def test_a_task_that_is_gone_is_told_as_nothing(store: TaskStore, streams: TaskBroadcaster) -> None:
     """TASK-10"""
-    with streams.follow(ANONYMOUS, ["0" * 33]) as follower:
+    with streams.subscribe(ANONYMOUS, ["0" * 33]) as follower:
         assert told(follower) is None
 
 
@@ -88,7 +88,7 @@ def test_a_record_that_cannot_be_read_silences_no_other(store: TaskStore, stream
     work = Work(store)
     broken, whole = work.new(), work.new()
     raw.hset(TaskKeys.of(broken).task, "created", "no number")
-    with streams.follow(ANONYMOUS, [broken, whole]) as follower:
+    with streams.subscribe(ANONYMOUS, [broken, whole]) as follower:
         news: dict[str, Task | None] = {}
         wait_until(lambda: news.update(follower.take(LIMIT_S)) or len(news) == 2, LIMIT_S, "both")
     assert news[broken] is None
@@ -102,7 +102,7 @@ def test_a_message_that_makes_no_sense_silences_nothing(
     """K1.4"""
     work = Work(store)
     task_id = work.new()
-    with streams.follow(ANONYMOUS, [task_id]) as follower:
+    with streams.subscribe(ANONYMOUS, [task_id]) as follower:
         told(follower)
         raw.publish(FEED, payload)
         work.run(task_id)
@@ -111,19 +111,19 @@ def test_a_message_that_makes_no_sense_silences_nothing(
 
 def test_a_process_that_ends_wakes_its_streams_and_begins_none(store: TaskStore, streams: TaskBroadcaster) -> None:
     """SUB-2"""
-    with streams.follow(ANONYMOUS, [Work(store).new()]) as follower:
+    with streams.subscribe(ANONYMOUS, [Work(store).new()]) as follower:
         told(follower)
         streams.end_all()
         assert not follower.take(LIMIT_S)
         assert streams.is_ending
-    with pytest.raises(TooManyStreams), streams.place(ANONYMOUS):
+    with pytest.raises(TooManyStreams), streams.slot(ANONYMOUS):
         pass
 
 
 def test_a_place_is_given_back_whatever_happens(streams: TaskBroadcaster) -> None:
     """C39"""
     for _ in range(3):
-        with streams.place(ANONYMOUS), pytest.raises(TooManyStreams), streams.place(ANONYMOUS):
+        with streams.slot(ANONYMOUS), pytest.raises(TooManyStreams), streams.slot(ANONYMOUS):
             pass
     assert streams.open == 0
 
@@ -131,5 +131,5 @@ def test_a_place_is_given_back_whatever_happens(streams: TaskBroadcaster) -> Non
 def test_one_owner_has_no_more_places_than_one_owner_may() -> None:
     """C39"""
     limit = ConcurrencyLimit("streams", 9, 1, lambda: TooManyStreams("full"))
-    with limit.place(ANONYMOUS), pytest.raises(LimitReached), limit.place(ANONYMOUS):
+    with limit.slot(ANONYMOUS), pytest.raises(LimitReached), limit.slot(ANONYMOUS):
         pass

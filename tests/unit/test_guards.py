@@ -122,7 +122,7 @@ def test_other_pages_may_not(origin: str) -> None:
 )
 def test_a_browser_is_told_only_of_configured_pages(origin: str, allowed: bool) -> None:
     """C60."""
-    assert RequestGuard(PUBLIC).may_preflight(request(Origin=origin)) == (origin if allowed else None)
+    assert RequestGuard(PUBLIC).preflight_origin(request(Origin=origin)) == (origin if allowed else None)
 
 
 @pytest.mark.parametrize("sent", ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON"])

@@ -52,7 +52,7 @@ def endless(closed: list[bool]) -> ResponseGenerator:
 def test_only_strictly_rising_progress_is_told_and_the_response_ends_the_stream() -> None:
     """CALL-4, HTTP-8."""
     rising = [b'{"progress":1}', b'{"progress":1}', None, b'{"progress":0.5}', b'{"progress":2,"total":2}']
-    first, *events = event_stream(ProgressNotifications("t").over(answering(rising, [])), STAYS, MemoryLimit())
+    first, *events = event_stream(ProgressNotifications("t").wrap(answering(rising, [])), STAYS, MemoryLimit())
     assert first == COMMENT
     told = [json.loads(one.removeprefix(b"event: message\ndata: ")) for one in events]
     assert [one.get("params") for one in told] == [
@@ -70,7 +70,7 @@ def test_a_client_that_leaves_gives_up_the_call_in_both_forms() -> None:
         with gone() as client:
             assert wait_for_response(endless(closed), client) is None
         with gone() as client:
-            assert list(event_stream(ProgressNotifications(1).over(endless(closed)), client, MemoryLimit())) == [
+            assert list(event_stream(ProgressNotifications(1).wrap(endless(closed)), client, MemoryLimit())) == [
                 COMMENT
             ]
     assert closed == [True] * 4
@@ -80,7 +80,7 @@ def test_a_stream_that_is_closed_gives_up_the_call() -> None:
     """CALL-5."""
     closed: list[bool] = []
     stream = event_stream(
-        ProgressNotifications(1).over(answering([b'{"progress":1}'] * 9, closed)), STAYS, MemoryLimit()
+        ProgressNotifications(1).wrap(answering([b'{"progress":1}'] * 9, closed)), STAYS, MemoryLimit()
     )
     assert next(stream) == COMMENT
     next(stream)

@@ -57,9 +57,9 @@ class StaticTokens:
         self._challenger = challenger
         self._fixed = parse_entries("COATCHECK_TOKENS", settings.tokens)
         # Before the entries, so that a file that changes meanwhile is read again.
-        self._seen = None if self._file is None else _stamp(self._file)
-        self._take(entries_of(settings))
-        self._look_at = time.monotonic() + FILE_CHECK_S
+        self._version = None if self._file is None else _file_version(self._file)
+        self._set_entries(entries_of(settings))
+        self._check_at = time.monotonic() + FILE_CHECK_S
 
     def caller_of(self, token: str) -> Caller:
         """Whom this token was made for.
@@ -67,7 +67,7 @@ class StaticTokens:
         Raises:
             Unauthenticated: nobody, or its time is over.
         """
-        self._look()
+        self._reload_if_changed()
         digest = hashlib.sha256(token.encode()).digest()
         # All are compared, each in constant time: nothing can be learned from how long it takes.
         found = [entry.caller for entry in self._entries if hmac.compare_digest(entry.digest, digest)]
@@ -76,31 +76,31 @@ class StaticTokens:
         caller = found[0]
         if caller.expires_s is not None and caller.expires_s <= time.time():
             self._challenger.invalid("it has expired")
-        return replace(caller, is_known=partial(self._knows, digest, caller))
+        return replace(caller, is_known=partial(self._is_current, digest, caller))
 
-    def _knows(self, digest: bytes, caller: Caller) -> bool:
+    def _is_current(self, digest: bytes, caller: Caller) -> bool:
         """The token that was taken for this caller still stands for the same one, who may do the same."""
-        self._look()
+        self._reload_if_changed()
         return self._callers.get(digest) == caller
 
-    def _look(self) -> None:
+    def _reload_if_changed(self) -> None:
         """A file that changed was read again. One that cannot be read changes nothing: a slip locks nobody out."""
         now = time.monotonic()
-        if self._file is None or now < self._look_at:
+        if self._file is None or now < self._check_at:
             return
-        self._look_at = now + FILE_CHECK_S
-        stamp = _stamp(self._file)
-        if stamp == self._seen:
+        self._check_at = now + FILE_CHECK_S
+        stamp = _file_version(self._file)
+        if stamp == self._version:
             return
-        self._seen = stamp
+        self._version = stamp
         try:
             entries = self._fixed + read_entries(self._file)
         except InvalidWebSettings as fault:
             logger.error("the tokens stay as they were: %s", fault)
         else:
-            self._take(entries)
+            self._set_entries(entries)
 
-    def _take(self, entries: tuple[TokenEntry, ...]) -> None:
+    def _set_entries(self, entries: tuple[TokenEntry, ...]) -> None:
         """These are the tokens from now on; of two entries for one token the first counts."""
         self._entries = entries
         self._callers = {entry.digest: entry.caller for entry in reversed(entries)}
@@ -149,7 +149,7 @@ def _entry(fields: Mapping[str, Any]) -> TokenEntry:
     return TokenEntry(bytes.fromhex(fields["sha256"]), caller)
 
 
-def _stamp(file: Path) -> tuple[int, int, int] | None:
+def _file_version(file: Path) -> tuple[int, int, int] | None:
     """Changes when the file does, also when another took its place."""
     try:
         found = file.stat()

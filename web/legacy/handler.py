@@ -76,21 +76,21 @@ class LegacyHandler:
         catalogue: Catalogue,
         settings: ServerSettings,
         connections: Callable[[], Connections],
-        admission: AccessPolicy,
+        access_policy: AccessPolicy,
         jobs: Jobs,
         calls: Calls,
         lists: ListTools,
         count_limit: Callable[[str], None],
     ) -> None:
-        self._admit = admission.admit
-        self._responses = ClientResponses(connections, jobs, admission.scopes)
+        self._admit = access_policy.admit
+        self._responses = ClientResponses(connections, jobs, access_policy.scopes)
         # Where everybody is the same owner, only those who are on this machine may see each other's work.
         lists_tasks = settings.auth.mode != "none" or not settings.auth.allow_anonymous
         lifecycle = Lifecycle(settings, lists_tasks=lists_tasks)
         tools = LegacyTools(catalogue, settings, lists, calls, jobs)
         self._methods: dict[str, LegacyMethod] = {}
         self._replies = LegacyResponses(self._methods, count_limit)
-        tasks = LegacyTasks(catalogue, settings, connections, calls, jobs, admission.scopes, admission.limits)
+        tasks = LegacyTasks(catalogue, settings, connections, calls, jobs, access_policy.scopes, access_policy.limits)
         self._methods |= {
             INITIALIZE: LegacyMethod(lifecycle.initialize, "server/discover"),
             "ping": LegacyMethod(lifecycle.ping, "server/discover"),
@@ -105,11 +105,11 @@ class LegacyHandler:
             self._methods["tasks/list"] = LegacyMethod(tasks.list, "tasks/get", is_of_tasks=True)
         self.methods: Collection[str] = NOTIFICATIONS | self._methods.keys()
 
-    def takes(self, body: object, header: HeaderLookup) -> bool:
+    def accepts(self, body: object, header: HeaderLookup) -> bool:
         """The message is written in an older revision."""
         return revision_of(body, header) is not None
 
-    def answer(self, body: object, caller: Caller, header: HeaderLookup) -> Reply:
+    def handle(self, body: object, caller: Caller, header: HeaderLookup) -> Reply:
         """What the client gets; nothing that it sends raises here."""
         revision = revision_of(body, header)
         assert revision is not None

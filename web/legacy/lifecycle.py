@@ -38,20 +38,20 @@ class Lifecycle:
         self._instructions = settings.web.instructions
         self._lists_tasks = lists_tasks
 
-    def initialize(self, asked: LegacyRequest) -> dict[str, object]:
+    def initialize(self, request: LegacyRequest) -> dict[str, object]:
         """The revision that is going to be spoken: the one that was asked for, if it is an older one.
 
         Source: 2025-11-25, basic/lifecycle, "Version Negotiation".
         """
-        wanted = asked.call.params(INITIALIZE_PARAMS)["protocol_version"]
+        wanted = request.call.params(INITIALIZE_PARAMS)["protocol_version"]
         revision = REVISIONS.get(wanted, NEWEST_LEGACY)
         return initialize_result(revision, self._server_info, self._instructions, lists_tasks=self._lists_tasks)
 
-    def ping(self, _asked: LegacyRequest) -> dict[str, object]:
+    def ping(self, _request: LegacyRequest) -> dict[str, object]:
         """Source: 2025-11-25, basic/utilities/ping."""
         return {}
 
-    def set_level(self, asked: LegacyRequest) -> dict[str, object]:
+    def set_level(self, request: LegacyRequest) -> dict[str, object]:
         """Accepted; no log message is ever sent to a client. Source: 2025-11-25, server/utilities/logging."""
-        asked.call.params(LEVEL_PARAMS)
+        request.call.params(LEVEL_PARAMS)
         return {}

@@ -72,36 +72,36 @@ class LegacyTasks:
         store = settings.store
         self._cancel_s = (store.cancel_grace_ms + store.sweep_ms) / 1000 + CANCEL_MARGIN_S
 
-    def get(self, asked: LegacyRequest) -> LegacyResult:
+    def get(self, request: LegacyRequest) -> LegacyResult:
         """The task as it stands. Source: 2025-11-25, basic/utilities/tasks, "Getting Tasks"."""
-        return legacy_task(self._polled(asked))
+        return legacy_task(self._polled(request))
 
-    def result(self, asked: LegacyRequest) -> LegacyResult | LegacyWait:
+    def result(self, request: LegacyRequest) -> LegacyResult | LegacyWait:
         """What the call would have been answered with; a task that has not ended is waited for, on a stream.
 
         Source: 2025-11-25, basic/utilities/tasks, "Retrieving Task Results".
         """
-        task = self._polled(asked)
+        task = self._polled(request)
         if task.status.is_terminal:
-            return self._ended(asked, task)
-        if not asked.takes_events:
+            return self._ended(request, task)
+        if not request.takes_events:
             raise NotAcceptable("The result of a task that has not ended comes as text/event-stream")
-        return self._awaited(asked, task.task_id)
+        return self._awaited(request, task.task_id)
 
-    def _awaited(self, asked: LegacyRequest, task_id: str) -> LegacyWait:
+    def _awaited(self, request: LegacyRequest, task_id: str) -> LegacyWait:
         """Ask the client, once each, what the task asks; tell its changes; and end with its result.
 
         Source: 2025-11-25, basic/utilities/tasks, "Input Required Status" and "Result Retrieval".
         """
-        streams, call = self._connections().streams, asked.call.without_content
-        asked = replace(asked, call=call)
-        with streams.place(call.owner), streams.follow(call.owner, [task_id]) as follower:
+        streams, call = self._connections().streams, request.call.without_content
+        request = replace(request, call=call)
+        with streams.slot(call.owner), streams.subscribe(call.owner, [task_id]) as subscriber:
             yield None  # what fails before has a status of its own
             is_first = True
             put: set[str] = set()
             while True:
-                news = follower.take(WAIT_INTERVAL_S)
-                if streams.is_ending or not call.caller.counts:
+                news = subscriber.take(WAIT_INTERVAL_S)
+                if streams.is_ending or not call.caller.is_valid:
                     raise TooManyStreams("This stream ends before the task does; ask again for its result")
                 if not news:
                     yield None
@@ -110,22 +110,22 @@ class LegacyTasks:
                 if task is None:
                     raise TaskNotFound(task_id)
                 if task.status.is_terminal:
-                    return self._ended(asked, streams.whole(call.owner, task))
+                    return self._ended(request, streams.whole(call.owner, task))
                 if not is_first:
                     yield status_notification(task)
                 is_first = False
-                for key, request in task.input_requests.items():
-                    if key not in put and can_be_asked(asked.revision, request):
-                        yield request_message(asked.revision, task_id, key, request)
+                for key, input_request in task.input_requests.items():
+                    if key not in put and can_be_asked(request.revision, input_request):
+                        yield request_message(request.revision, task_id, key, input_request)
                     put.add(key)
 
-    def list(self, asked: LegacyRequest) -> LegacyResult:
+    def list(self, request: LegacyRequest) -> LegacyResult:
         """One page of this owner's tasks, the newest first, but for those of tools that the caller may not use.
 
         Source: 2025-11-25, basic/utilities/tasks, "Listing Tasks".
         """
-        cursor = asked.call.params(LIST_PARAMS).get("cursor", "")
-        caller = asked.call.caller
+        cursor = request.call.params(LIST_PARAMS).get("cursor", "")
+        caller = request.call.caller
         hidden = frozenset(tool.name for tool in self._catalogue if not self._scopes.may_use(caller, tool))
         try:
             page = self._connections().store.listing.page(
@@ -135,15 +135,15 @@ class LegacyTasks:
             raise InvalidParams("cursor: is not one that this server gave") from fault
         return legacy_list_tasks_result(page.tasks, page.cursor)
 
-    def cancel(self, asked: LegacyRequest) -> LegacyWait:
+    def cancel(self, request: LegacyRequest) -> LegacyWait:
         """The task has been cancelled. A job that runs ends at its next checkpoint, or is fenced off after its grace.
 
         Source: 2025-11-25, basic/utilities/tasks, "Task Cancellation".
         """
-        task = self._permitted(asked)
-        owner, read = asked.call.owner, self._calls.reader(asked.call.owner, task.task_id)
+        task = self._permitted(request)
+        owner, read = request.call.owner, self._calls.reader(request.call.owner, task.task_id)
         if not task.status.is_terminal:
-            with self._calls.place_if_free(owner) as may_wait, self._connections().feed.watch(task.task_id) as watch:
+            with self._calls.slot_if_free(owner) as may_wait, self._connections().feed.watch(task.task_id) as watch:
                 self._jobs.cancel(owner, task.task_id)
                 limit_s = self._cancel_s if may_wait else 0
                 seen = yield from until(lambda task: task.status.is_terminal, read(), read, watch, limit_s)
@@ -152,18 +152,18 @@ class LegacyTasks:
                 return legacy_task(task)
         raise InvalidParams(f"taskId: the task has ended as {task.status.value}")
 
-    def _polled(self, asked: LegacyRequest) -> Task:
+    def _polled(self, request: LegacyRequest) -> Task:
         """The task, unless it is asked for too often."""
-        task_id = asked.call.params(TASK_PARAMS)["task_id"]
-        self._limits.check_poll(asked.call.owner, task_id)
-        return self._permitted(asked)
+        task_id = request.call.params(TASK_PARAMS)["task_id"]
+        self._limits.check_poll(request.call.owner, task_id)
+        return self._permitted(request)
 
-    def _permitted(self, asked: LegacyRequest) -> Task:
+    def _permitted(self, request: LegacyRequest) -> Task:
         """The task, of a tool that the caller may use."""
-        task_id = asked.call.params(TASK_PARAMS)["task_id"]
-        task = self._connections().store.get(asked.call.owner, task_id)
-        self._scopes.check_task(asked.call, task.tool)
+        task_id = request.call.params(TASK_PARAMS)["task_id"]
+        task = self._connections().store.get(request.call.owner, task_id)
+        self._scopes.check_task(request.call, task.tool)
         return task
 
-    def _ended(self, asked: LegacyRequest, task: Task) -> LegacyResult:
-        return legacy_call_result(asked.revision, self._calls.ended(task), task.task_id)
+    def _ended(self, request: LegacyRequest, task: Task) -> LegacyResult:
+        return legacy_call_result(request.revision, self._calls.final_result(task), task.task_id)

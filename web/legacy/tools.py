@@ -78,62 +78,62 @@ class LegacyTools:
         self._lists = lists
         self._calls = calls
         self._jobs = jobs
-        self._following = TaskToolAdvice.by(catalogue)
+        self._advice = TaskToolAdvice.by(catalogue)
         self._settings = settings.web
 
-    def list(self, asked: LegacyRequest) -> LegacyResult:
+    def list(self, request: LegacyRequest) -> LegacyResult:
         """One page of what the client can call."""
-        described, cursor = self._lists.page(asked.call)
+        described, cursor = self._lists.page(request.call)
         told = [
-            legacy_tool(asked.revision, tool, mode)
+            legacy_tool(request.revision, tool, mode)
             for tool in described
-            if self._is_within_reach(asked.revision, mode := self._mode_of(str(tool["name"])))
+            if self._is_within_reach(request.revision, mode := self._mode_of(str(tool["name"])))
         ]
         return legacy_list_tools_result(told, cursor)
 
-    def call(self, asked: LegacyRequest) -> LegacyResult | LegacyWait:
+    def call(self, request: LegacyRequest) -> LegacyResult | LegacyWait:
         """The result, the handle of a task, or the wait for the result.
 
         Source: 2025-11-25, server/tools, "Calling Tools"; basic/utilities/tasks, "Creating Tasks".
         """
-        params = asked.call.params(LEGACY_CALL_PARAMS)
+        params = request.call.params(LEGACY_CALL_PARAMS)
         tool = self._catalogue.get(params["name"])
         if tool is None:
             raise InvalidParams(NO_SUCH_TOOL)
-        task = params.get("task") if asked.revision.has_tasks else None
-        self._check_support(asked.revision, tool.mode, is_task=task is not None)
-        check_declared(tool.requires, asked.call.request.capabilities)
+        task = params.get("task") if request.revision.has_tasks else None
+        self._check_support(request.revision, tool.mode, is_task=task is not None)
+        check_declared(tool.requires, request.call.request.capabilities)
         arguments = params.get("arguments", {})
         if faults := self._calls.faults(tool, arguments):
-            return legacy_call_result(asked.revision, self._calls.wrong_arguments(faults))
+            return legacy_call_result(request.revision, self._calls.wrong_arguments(faults))
         if tool.mode == "inline":
-            return _told(asked, self._calls.inline(asked.call, tool, arguments))
+            return _told(request, self._calls.inline(request.call, tool, arguments))
         # What the tool wants to be answered first, its job asks when it has begun: the client can be asked at any time.
-        new = self._calls.new_task(asked.call, tool, arguments)
+        new = self._calls.new_task(request.call, tool, arguments)
         if task is None:
-            return self._awaited(asked, self._answerable(new))
-        return legacy_create_task_result(self._calls.handed_over(_living_for(new, task.get("ttl"))))
+            return self._awaited(request, self._answerable(new))
+        return legacy_create_task_result(self._calls.create_and_start(_living_for(new, task.get("ttl"))))
 
-    def _awaited(self, asked: LegacyRequest, new: NewTask) -> LegacyWait:
+    def _awaited(self, request: LegacyRequest, new: NewTask) -> LegacyWait:
         with (
-            self._calls.place(new.owner),
-            self._calls.followed(new) as (task, watch),
+            self._calls.slot(new.owner),
+            self._calls.create_and_watch(new) as (task, watch),
             self._calls.cancelled_if_left(new.owner, task.task_id, new.idempotency_key),
         ):
             # What can be large is not kept while the call waits.
-            asked, new = replace(asked, call=asked.call.without_content), replace(new, arguments=b"")
+            request, new = replace(request, call=request.call.without_content), replace(new, arguments=b"")
             yield None
-            return (yield from self._until_ended(asked, new, task, watch))
+            return (yield from self._until_ended(request, new, task, watch))
 
     def _answerable(self, new: NewTask) -> NewTask:
         """The task of a caller who waits: its job may ask what its client can be asked, or its model can answer."""
-        return replace(new, capabilities=compact_json(MODEL_CAPABILITIES)) if self._following.can_answer else new
+        return replace(new, capabilities=compact_json(MODEL_CAPABILITIES)) if self._advice.can_answer else new
 
-    def _until_ended(self, asked: LegacyRequest, new: NewTask, task: Task, watch: Watch) -> LegacyWait:
+    def _until_ended(self, request: LegacyRequest, new: NewTask, task: Task, watch: Watch) -> LegacyWait:
         """The result once there is one; until then the client is asked, once each, what the job asks."""
-        rising = ProgressNotifications(asked.token)
+        rising = ProgressNotifications(request.token)
         read = self._calls.reader(new.owner, task.task_id)
-        limit_s = (self._settings.legacy_ms if asked.takes_events else self._settings.sync_ms) / 1000
+        limit_s = (self._settings.legacy_ms if request.takes_events else self._settings.sync_ms) / 1000
         deadline = time.monotonic() + limit_s
         told: set[str] = set()
         unshown: frozenset[str] = frozenset()
@@ -150,58 +150,58 @@ class LegacyTools:
             return task.status.is_terminal or bool(open_ - told) or bool(open_ & unshown)
 
         while True:
-            seen = yield from rising.over(until(has_news, task, look, watch, deadline - time.monotonic()))
+            seen = yield from rising.wrap(until(has_news, task, look, watch, deadline - time.monotonic()))
             if seen is None:
                 limit = f"within {counted(limit_s, 'second')}"
                 if told & task.input_requests.keys():
                     why = f"asks a question that this host did not answer {limit}; perhaps it cannot show it"
-                    return self._unasked(asked, new, task, f"The tool {why} ({_kinds(task)})")
-                return self._given_up(asked, new, task, f"The tool did not finish {limit}")
+                    return self._unasked(request, new, task, f"The tool {why} ({_kinds(task)})")
+                return self._given_up(request, new, task, f"The tool did not finish {limit}")
             task = seen
             if task.status.is_terminal:
-                return legacy_call_result(asked.revision, self._calls.ended(task))
-            for key, request in task.input_requests.items():
-                is_asked = asked.takes_events and can_be_asked(asked.revision, request)
+                return legacy_call_result(request.revision, self._calls.final_result(task))
+            for key, input_request in task.input_requests.items():
+                is_asked = request.takes_events and can_be_asked(request.revision, input_request)
                 if key in unshown or not is_asked:
                     return self._unasked(
-                        asked, new, task, f"The tool asks a question that this host cannot show ({_kinds(task)})"
+                        request, new, task, f"The tool asks a question that this host cannot show ({_kinds(task)})"
                     )
                 if key in told:
                     continue
                 told.add(key)
-                yield request_message(asked.revision, task.task_id, key, request)
+                yield request_message(request.revision, task.task_id, key, input_request)
 
-    def _unasked(self, asked: LegacyRequest, new: NewTask, task: Task, why: str) -> LegacyResult:
+    def _unasked(self, request: LegacyRequest, new: NewTask, task: Task, why: str) -> LegacyResult:
         """Return what the model is told when its host does not show what the tool asks."""
         instead = (
             "call it from a host that shows such questions, or have the operator offer task_status and task_answer"
             " (COATCHECK_COMPANIONS), by which a model can answer"
         )
-        return self._given_up(asked, new, task, why, instead)
+        return self._given_up(request, new, task, why, instead)
 
     def _given_up(
-        self, asked: LegacyRequest, new: NewTask, task: Task, why: str, instead: str = TOO_LONG_ADVICE
+        self, request: LegacyRequest, new: NewTask, task: Task, why: str, instead: str = TOO_LONG_ADVICE
     ) -> LegacyResult:
         """What the model is told when nobody waits any more: how to follow the job, or that it was cancelled."""
-        if self._following.can_follow:
-            how = self._following.in_words(task.task_id)
+        if self._advice.can_follow:
+            how = self._advice.in_words(task.task_id)
         elif new.idempotency_key:
             how = "It goes on; call again with the same idempotency key for its result."
         else:
             self._jobs.cancel(new.owner, task.task_id)
             how = f"It was cancelled; {instead}."
-        return legacy_call_result(asked.revision, self._calls.tool_error(f"{why}. {how}"))
+        return legacy_call_result(request.revision, self._calls.tool_error(f"{why}. {how}"))
 
     def _check_support(self, revision: Revision, mode: Mode, *, is_task: bool) -> None:
         """Source: 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"."""
         if is_task and mode in ("sync", "inline"):
             raise task_support_error("This tool cannot be called as a task")
-        if not is_task and mode == "task_only" and (revision.has_tasks or not self._following.can_follow):
+        if not is_task and mode == "task_only" and (revision.has_tasks or not self._advice.can_follow):
             raise task_support_error("This tool can only be called as a task")
 
     def _is_within_reach(self, revision: Revision, mode: Mode) -> bool:
         """A client of this revision has a way to call such a tool."""
-        return mode != "task_only" or revision.has_tasks or self._following.can_follow
+        return mode != "task_only" or revision.has_tasks or self._advice.can_follow
 
     def _mode_of(self, name: str) -> Mode:
         tool = self._catalogue.get(name)
@@ -210,19 +210,19 @@ class LegacyTools:
 
 def _kinds(task: Task) -> str:
     """Return the methods of the open questions, by which a host says what it can show."""
-    return ", ".join(sorted({orjson.loads(request)["method"] for request in task.input_requests.values()}))
+    return ", ".join(sorted({orjson.loads(input_request)["method"] for input_request in task.input_requests.values()}))
 
 
-def _told(asked: LegacyRequest, given: Result | Progress) -> LegacyResult | LegacyWait:
+def _told(request: LegacyRequest, given: Result | Progress) -> LegacyResult | LegacyWait:
     """What a tool gave that runs here, or is going to give."""
     if isinstance(given, Generator):
-        return _waited_for(asked, given)
-    return legacy_call_result(asked.revision, given)
+        return _waited_for(request, given)
+    return legacy_call_result(request.revision, given)
 
 
-def _waited_for(asked: LegacyRequest, progress: Progress) -> LegacyWait:
-    result = yield from ProgressNotifications(asked.token).over(progress)
-    return legacy_call_result(asked.revision, result)
+def _waited_for(request: LegacyRequest, progress: Progress) -> LegacyWait:
+    result = yield from ProgressNotifications(request.token).wrap(progress)
+    return legacy_call_result(request.revision, result)
 
 
 def _living_for(new: NewTask, ttl: float | None) -> NewTask:

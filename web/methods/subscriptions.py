@@ -71,30 +71,30 @@ class Subscriptions:
 
     def _messages(self, call: Call, wanted: Sequence[str] | None) -> Messages:
         streams = self._connections().streams
-        with streams.place(call.owner):
+        with streams.slot(call.owner):
             owned = self._owned(call, wanted or ())
             told, call, wanted = None if wanted is None else owned, call.without_content, None
-            with streams.follow(call.owner, owned) as follower:
+            with streams.subscribe(call.owner, owned) as subscriber:
                 yield None  # what fails before has a status of its own
                 yield subscription_acknowledged(call.request.id, told)
-                yield from self._states(call, follower)
+                yield from self._states(call, subscriber)
         return subscription_ended(call.request.id, self._server_info)
 
-    def _states(self, call: Call, follower: Subscriber) -> Generator[bytes | None, None, None]:
+    def _states(self, call: Call, subscriber: Subscriber) -> Generator[bytes | None, None, None]:
         """Each state of each task, until all have ended, the caller is no longer allowed, or the process ends."""
         streams = self._connections().streams
-        open_ids = set(follower.task_ids)
+        open_ids = set(subscriber.task_ids)
         while open_ids and not streams.is_ending:
-            news = follower.take(WAIT_INTERVAL_S)
+            news = subscriber.take(WAIT_INTERVAL_S)
             for task_id, task in news.items():
-                if not call.caller.counts:  # Source: basic/authorization, "Token Handling"
+                if not call.caller.is_valid:  # Source: basic/authorization, "Token Handling"
                     return
                 if task is not None and (whole := self._whole(call, task)) is not None:
                     yield task_notification(call.request.id, whole)
                 if task is None or task.status.is_terminal:
                     open_ids.discard(task_id)
             if not news:
-                if not call.caller.counts:
+                if not call.caller.is_valid:
                     return
                 yield None
 

@@ -147,7 +147,7 @@ class CallTool:
         self._jobs = jobs
         self._calls = calls
         self._sealer = sealer
-        self._following = TaskToolAdvice.by(catalogue)
+        self._advice = TaskToolAdvice.by(catalogue)
 
     def call(self, call: Call) -> Result | Progress:
         """The result, the handle of a task, what is asked before there can be either, or the wait for them.
@@ -194,7 +194,7 @@ class CallTool:
                 declared,
                 called.binding,
                 self._sealer,
-                self._calls.authors,
+                self._calls.author_code,
             )
         except InvalidArguments as fault:
             return self._calls.wrong_arguments(fault.faults)
@@ -204,28 +204,28 @@ class CallTool:
         if not called.becomes_task:
             return self._awaited(WaitingCall.of(called), self._answerable(called, new))
         if self._settings.web.grace_ms:
-            return self._handed_over_late(new)
-        return create_task_result(self._calls.handed_over(new))
+            return self._result_or_task(new)
+        return create_task_result(self._calls.create_and_start(new))
 
-    def _handed_over_late(self, new: NewTask) -> Progress:
+    def _result_or_task(self, new: NewTask) -> Progress:
         """The result, when the job ends within the grace; else the handle. A client that leaves changes nothing."""
-        with self._calls.place_if_free(new.owner) as may_wait, self._calls.followed(new) as (task, watch):
+        with self._calls.slot_if_free(new.owner) as may_wait, self._calls.create_and_watch(new) as (task, watch):
             grace_s = self._settings.web.grace_ms / 1000 if may_wait else 0
             read = self._calls.reader(new.owner, task.task_id)
             del new  # its arguments can be large
             seen = yield from until_at_rest(task, read, watch, grace_s)
         if seen is not None and seen.status.is_terminal:
-            return self._calls.ended(seen)
+            return self._calls.final_result(seen)
         return create_task_result(seen or task)
 
     def _awaited(self, awaited: WaitingCall, new: NewTask) -> Progress:
-        with self._calls.place(new.owner), self._calls.followed(new) as (task, watch):
+        with self._calls.slot(new.owner), self._calls.create_and_watch(new) as (task, watch):
             del new  # its arguments can be large
             return (yield from self._at_rest(awaited, task, watch))
 
     def _answerable(self, called: ParsedCall, new: NewTask) -> NewTask:
         """The task of a caller who waits: its job may ask what the client can be asked, or its model can answer."""
-        if not self._following.can_answer:
+        if not self._advice.can_answer:
             return new
         declared = called.call.request.capabilities
         answerable = {**MODEL_CAPABILITIES, **declared, "elicitation": MODEL_CAPABILITIES["elicitation"]}
@@ -234,7 +234,7 @@ class CallTool:
     def _resumed(self, called: ParsedCall, task_id: str) -> Progress:
         """The parked job goes on with the answers of this retry; other keys than those outstanding are ignored."""
         owner = called.call.owner
-        with self._calls.place(owner), self._connections().feed.watch(task_id) as watch:
+        with self._calls.slot(owner), self._connections().feed.watch(task_id) as watch:
             try:
                 task = self._connections().store.get(owner, task_id)
                 answers = checked_answers(task.input_requests, called.responses)
@@ -257,8 +257,8 @@ class CallTool:
             return self._result_of(awaited, seen)
         limit_s = self._settings.web.sync_ms / 1000
         limit = f"The tool did not finish within {counted(limit_s, 'second')}, the limit of a waiting call"
-        if self._following.can_follow:
-            return self._calls.tool_error(f"{limit}. {self._following.in_words(task.task_id)}")
+        if self._advice.can_follow:
+            return self._calls.tool_error(f"{limit}. {self._advice.in_words(task.task_id)}")
         if key:
             return self._calls.tool_error(
                 f"{limit}. It goes on; call again with the same idempotency key for its result."
@@ -271,13 +271,13 @@ class CallTool:
     def _result_of(self, awaited: WaitingCall, task: Task) -> Result:
         """What a synchronous caller is told of a task at rest."""
         if task.status.is_terminal:
-            return self._calls.ended(task)
+            return self._calls.final_result(task)
         try:
             check_askable(task.input_requests, orjson.loads(awaited.capabilities))
         except MissingClientCapability:
-            if not self._following.can_answer:
+            if not self._advice.can_answer:
                 raise
-            how = self._following.in_words(task.task_id)
+            how = self._advice.in_words(task.task_id)
             return self._calls.tool_error(f"The tool asks what this client cannot be asked. {how}")
         state = RequestState(task_id=task.task_id, round=" ".join(task.input_requests))
         return input_required_result(task.input_requests, self._sealer.seal(awaited.salt, state))

@@ -56,7 +56,7 @@ takes, also for a person.</p>
 """
 
 
-def home(settings: WebSettings, name: str, doorkeeper: RequestGuard) -> Blueprint:
+def home(settings: WebSettings, name: str, guard: RequestGuard) -> Blueprint:
     """Return the page and the documentation. The link to Flower is there where this machine alone can follow it."""
     blueprint = Blueprint("home", __name__)
     is_local = settings.host in LOOPBACK_HOSTS and not settings.public_url and settings.flower_port.isdecimal()
@@ -64,7 +64,7 @@ def home(settings: WebSettings, name: str, doorkeeper: RequestGuard) -> Blueprin
     @blueprint.before_request
     def check() -> ResponseReturnValue | None:
         try:
-            doorkeeper.check(request)
+            guard.check(request)
         except RequestForbidden as fault:
             return Response(f"{fault}\n", 403, mimetype="text/plain")
         return None

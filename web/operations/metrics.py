@@ -135,7 +135,7 @@ class MetricsMiddleware:
 
 
 def metrics(
-    settings: ServerSettings, catalogue: Catalogue, connections: Callable[[], Connections], doorkeeper: RequestGuard
+    settings: ServerSettings, catalogue: Catalogue, connections: Callable[[], Connections], guard: RequestGuard
 ) -> Blueprint:
     """Return the route, for holders of the token; without a token, for programs on this machine."""
     blueprint = Blueprint("metrics", __name__)
@@ -150,7 +150,7 @@ def metrics(
         elif settings.web.host not in LOOPBACK_HOSTS or not is_loopback(request.remote_addr):
             abort(404)  # an option can have opened another address, and a unix socket does not say who asks
         try:
-            doorkeeper.check(request, takes_addresses=bool(token))
+            guard.check(request, allow_ip_addresses=bool(token))
         except RequestForbidden as fault:
             return Response(f"{fault}\n", 403, mimetype="text/plain")
         registry = CollectorRegistry(auto_describe=False)

@@ -21,7 +21,7 @@ class Caller:
     """Whether the proof would be taken again now, as far as that is known here; cheap. None where only time tells."""
 
     @property
-    def counts(self) -> bool:
+    def is_valid(self) -> bool:
         """What they proved themselves with is still worth something. Source: basic/authorization, "Token Handling"."""
         if self.expires_s is not None and self.expires_s <= time.time():
             return False

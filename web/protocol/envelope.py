@@ -157,7 +157,7 @@ def request_of(
     message: JsonRpcMessage,
     request_id: RequestId,
     header: HeaderLookup,
-    older: Sequence[str] = (),
+    legacy_revisions: Sequence[str] = (),
     *,
     requires_task_name: bool = False,
 ) -> Request:
@@ -176,7 +176,7 @@ def request_of(
     meta = message.params.get("_meta", {})
     if not isinstance(meta, dict):
         raise InvalidParams("_meta is an object")
-    _check_version(message, meta, header, older)
+    _check_version(message, meta, header, legacy_revisions)
     check_mirrors(METHOD_HEADER, message.method, header(METHOD_HEADER))
     capabilities = meta.get(CLIENT_CAPABILITIES)
     if not isinstance(capabilities, dict):
@@ -195,10 +195,10 @@ def request_of(
 
 
 def _check_version(
-    message: JsonRpcMessage, meta: Mapping[str, object], header: HeaderLookup, older: Sequence[str]
+    message: JsonRpcMessage, meta: Mapping[str, object], header: HeaderLookup, legacy_revisions: Sequence[str]
 ) -> None:
     # Who writes in today's form is told of today's revisions, as by server/discover: any other would be refused again.
-    every = (*SUPPORTED_VERSIONS, *older)
+    every = (*SUPPORTED_VERSIONS, *legacy_revisions)
     declared = meta.get(PROTOCOL_VERSION)
     sent = header(VERSION_HEADER)
     if declared is None and message.method == "initialize":

@@ -35,7 +35,7 @@ class RequestGuard:
             self._origins.add(f"{public.scheme}://{public.netloc}".lower())
         self._preflighted = frozenset(settings.allowed_origins)
 
-    def check(self, request: Request, *, takes_addresses: bool = False) -> None:
+    def check(self, request: Request, *, allow_ip_addresses: bool = False) -> None:
         """Check that the request was sent to this server, and not by a web page that has no business with it.
 
         With `takes_addresses`, an IP address for a host will do: no name that leads a browser here is one.
@@ -45,7 +45,7 @@ class RequestGuard:
         """
         host = request.environ.get("HTTP_HOST", "").strip().lower()
         name = _name_of(host)
-        if host not in self._hosts and name not in self._hosts and not (takes_addresses and _is_ip_address(name)):
+        if host not in self._hosts and name not in self._hosts and not (allow_ip_addresses and _is_ip_address(name)):
             raise RequestForbidden(
                 "This server does not answer to that Host; COATCHECK_PUBLIC_URL and COATCHECK_ALLOWED_HOSTS name those"
                 " that it answers to"
@@ -56,7 +56,7 @@ class RequestGuard:
                 "Web pages of that Origin may not call this server; COATCHECK_ALLOWED_ORIGINS lists those"
             )
 
-    def may_preflight(self, request: Request) -> str | None:
+    def preflight_origin(self, request: Request) -> str | None:
         """The page's origin when a browser is to be told that it may call, else None."""
         origin: str = request.environ.get("HTTP_ORIGIN", "")
         return origin if origin.strip().lower() in self._preflighted else None

@@ -45,10 +45,10 @@ class ProtocolHandler(Protocol):
     methods: Collection[str]
     """The names of all that it serves."""
 
-    def takes(self, body: object, header: HeaderLookup) -> bool:
+    def accepts(self, body: object, header: HeaderLookup) -> bool:
         """The message is written for this one."""
 
-    def answer(self, body: object, caller: Caller, header: HeaderLookup) -> Reply:
+    def handle(self, body: object, caller: Caller, header: HeaderLookup) -> Reply:
         """What the client gets; nothing that it sends raises here."""
 
 

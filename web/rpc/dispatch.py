@@ -32,7 +32,7 @@ class MethodDispatcher:
         server_info: Mapping[str, str],
         admit: Callable[[Call], None],
         count_limit: Callable[[str], None],
-        older: Sequence[str] = (),
+        legacy_revisions: Sequence[str] = (),
         *,
         requires_task_name: bool = False,
         count_nameless: Callable[[str], None] = lambda client: None,
@@ -44,16 +44,16 @@ class MethodDispatcher:
         self._server_info = server_info
         self._admit = admit
         self._refusals = ErrorResponses(methods, count_limit)
-        self._older = older
+        self._legacy_revisions = legacy_revisions
         self._requires_task_name = requires_task_name
         self._count_nameless = count_nameless
         self.methods: Collection[str] = frozenset(methods)
 
-    def takes(self, _body: object, _header: HeaderLookup) -> bool:
+    def accepts(self, _body: object, _header: HeaderLookup) -> bool:
         """True: a message of no other era is one of this, if a wrong one."""
         return True
 
-    def answer(self, body: object, caller: Caller, header: HeaderLookup) -> Reply:
+    def handle(self, body: object, caller: Caller, header: HeaderLookup) -> Reply:
         """What the client gets; nothing that it sends raises here."""
         request_id = readable_id(body)
         method = "?"
@@ -72,7 +72,9 @@ class MethodDispatcher:
         return RpcResponse(error_message(request_id, refusal), refusal.status, refusal.headers)
 
     def _served(self, message: JsonRpcMessage, request_id: RequestId, caller: Caller, header: HeaderLookup) -> Reply:
-        request = request_of(message, request_id, header, self._older, requires_task_name=self._requires_task_name)
+        request = request_of(
+            message, request_id, header, self._legacy_revisions, requires_task_name=self._requires_task_name
+        )
         method = self._methods.get(request.method)
         if method is None:
             raise MethodNotFound(f"No such method; this server speaks MCP {', '.join(SUPPORTED_VERSIONS)}")
@@ -83,7 +85,7 @@ class MethodDispatcher:
         token = request.progress_token
         reply = method(call)
         if isinstance(reply, Generator):
-            answering = self._answering(ProgressNotifications(token).over(reply), request.method, request_id)
+            answering = self._answering(ProgressNotifications(token).wrap(reply), request.method, request_id)
             return start_response(answering, is_streamed=token is not None)
         if isinstance(reply, Stream):
             return start_response(

@@ -57,9 +57,9 @@ EXPOSED_HEADERS = "Retry-After, WWW-Authenticate"
 class WholeResponse(Response):
     """A response that is all there, and goes out as it is: nothing has to be worked out about it."""
 
-    def __init__(self, answer: RpcResponse, in_flight: MemoryLimit) -> None:
+    def __init__(self, answer: RpcResponse, memory: MemoryLimit) -> None:
         super().__init__(answer.message, answer.status, answer.headers, mimetype=JSON_TYPE)
-        self._in_flight = in_flight
+        self._memory = memory
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         """Head and body."""
@@ -67,31 +67,31 @@ class WholeResponse(Response):
             return super().__call__(environ, start_response)
         start_response(self.status, self.headers.to_wsgi_list())
         data = self.data
-        return (data,) if len(data) <= LARGE_BODY_BYTES else self._in_flight.whole(data)
+        return (data,) if len(data) <= LARGE_BODY_BYTES else self._memory.whole(data)
 
 
 def endpoint(
     dispatch: MethodDispatcher,
-    others: Sequence[ProtocolHandler],
-    doorkeeper: RequestGuard,
+    legacy_handlers: Sequence[ProtocolHandler],
+    guard: RequestGuard,
     authenticate: Callable[[Request], Caller],
     bodies: BodyReader,
-    in_flight: MemoryLimit,
+    memory: MemoryLimit,
 ) -> View:
     """What serves the MCP endpoint. What none of the other eras takes is for the dispatch."""
     waiting_bodies = WaitingBodyLimit()
-    turns = LargeRequestLimit(in_flight)
+    large_requests = LargeRequestLimit(memory)
 
     def serve(request: Request) -> Response:
-        with ExitStack() as turn:
-            response = answered(request, turn)
+        with ExitStack() as slot:
+            response = answered(request, slot)
         tell_browser(request, response)
         return response
 
-    def answered(request: Request, turn: ExitStack) -> Response:
+    def answered(request: Request, slot: ExitStack) -> Response:
         try:
-            doorkeeper.check(request)
-            if request.method == "OPTIONS" and (origin := doorkeeper.may_preflight(request)) is not None:
+            guard.check(request)
+            if request.method == "OPTIONS" and (origin := guard.preflight_origin(request)) is not None:
                 return _preflight(origin, request)
             caller = authenticate(request)
             if request.method != "POST":
@@ -102,31 +102,31 @@ def endpoint(
             size = len(sent)
             is_large_request.set(size > LARGE_BODY_BYTES)
             if size > LARGE_BODY_BYTES:
-                turn.enter_context(turns.turn(size))
+                slot.enter_context(large_requests.slot(size))
             body = compute(read_json, sent)
             del sent
         except Exception as fault:  # noqa: BLE001 - as in the dispatch
             bodies.discard(request, fault)
             return response_of(dispatch.refused(fault), AcceptedTypes(json=True, event_stream=False))
         header = header_lookup(request.environ)
-        era = next((other for other in others if other.takes(body, header)), dispatch)
-        if (method := _served_method(body, era)) is not None:
+        handler = next((candidate for candidate in legacy_handlers if candidate.accepts(body, header)), dispatch)
+        if (method := _served_method(body, handler)) is not None:
             request.environ[METHOD_KEY] = method
         WAKE.set(None)
-        reply = observed(body, partial(era.answer, body, caller, header))
+        reply = observed(body, partial(handler.handle, body, caller, header))
         if isinstance(reply, RpcResponse):
             return response_of(reply, forms)
         try:
-            answering = waiting_bodies.held(reply.answering, size if reply.keeps_request else 0)
+            answering = waiting_bodies.hold(reply.answering, size if reply.keeps_request else 0)
         except TooManyWaiting as fault:
             reply.answering.close()
             return response_of(dispatch.refused(fault, method or "?", readable_id(body)), forms)
         del body
-        turn.close()
+        slot.close()
         client = ClientConnection(request.environ.get(SOCKET_KEY))
         if reply.is_streamed and forms.event_stream:
             return Response(
-                event_stream(answering, client, in_flight), mimetype=EVENT_STREAM_TYPE, headers=EVENT_STREAM_HEADERS
+                event_stream(answering, client, memory), mimetype=EVENT_STREAM_TYPE, headers=EVENT_STREAM_HEADERS
             )
         whole = wait_for_response(answering, client)
         return Response(status=CLIENT_LEFT) if whole is None else response_of(whole, forms)
@@ -135,16 +135,16 @@ def endpoint(
         """Results go out in a form that the client takes; errors as JSON, which clients read by their status."""
         if answer.message and answer.status == 200 and not forms.json:
             return Response(
-                in_flight.pieces(sse_event(answer.message)), mimetype=EVENT_STREAM_TYPE, headers=EVENT_STREAM_HEADERS
+                memory.chunks(sse_event(answer.message)), mimetype=EVENT_STREAM_TYPE, headers=EVENT_STREAM_HEADERS
             )
-        response = WholeResponse(answer, in_flight)
+        response = WholeResponse(answer, memory)
         if not answer.message:
             del response.headers["Content-Type"]
         return response
 
     def tell_browser(request: Request, response: Response) -> None:
         """A page that may call this server may also read its answers."""
-        if (origin := doorkeeper.may_preflight(request)) is not None and "Origin" not in response.vary:
+        if (origin := guard.preflight_origin(request)) is not None and "Origin" not in response.vary:
             response.headers["Access-Control-Allow-Origin"] = origin
             response.headers["Access-Control-Expose-Headers"] = EXPOSED_HEADERS
             response.vary.add("Origin")
@@ -152,10 +152,10 @@ def endpoint(
     return serve
 
 
-def _served_method(body: object, era: ProtocolHandler) -> str | None:
+def _served_method(body: object, handler: ProtocolHandler) -> str | None:
     """The method that the message names, if the era serves it: no other name may become a label of a metric."""
     method = body.get("method") if isinstance(body, dict) else None
-    return method if isinstance(method, str) and method in era.methods else None
+    return method if isinstance(method, str) and method in handler.methods else None
 
 
 def _preflight(origin: str, request: Request) -> Response:

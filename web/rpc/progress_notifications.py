@@ -22,7 +22,7 @@ class ProgressNotifications:
         self._token = token
         self._reached = float("-inf")
 
-    def over(self, wait: Generator[bytes | None, None, T]) -> Generator[bytes | None, None, T]:
+    def wrap(self, wait: Generator[bytes | None, None, T]) -> Generator[bytes | None, None, T]:
         """The same wait, but what it yields are messages; None for a pause, and for what is not told."""
         try:
             while True:

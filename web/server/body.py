@@ -27,10 +27,10 @@ BODY_TOO_LATE: Final = "The body did not arrive whole in time"
 class BodyReader:
     """Reads bodies; one that drips is cut off."""
 
-    def __init__(self, max_bytes: int, limit_s: float, in_flight: MemoryLimit) -> None:
+    def __init__(self, max_bytes: int, limit_s: float, memory: MemoryLimit) -> None:
         self._max_bytes = max_bytes
         self._limit_s = limit_s
-        self._in_flight = in_flight
+        self._memory = memory
 
     def read(self, request: Request) -> bytes:
         """Return the whole body.
@@ -81,7 +81,7 @@ class BodyReader:
 
     def _in_pieces(self, source: Any, most: int) -> bytes:
         body = bytearray()
-        with self._in_flight.hold() as hold_more:
+        with self._memory.hold() as hold_more:
             while len(body) < most and (piece := source.read(min(CHUNK_BYTES, most - len(body)))):
                 body += piece
                 hold_more(len(piece))

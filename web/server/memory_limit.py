@@ -80,7 +80,7 @@ class MemoryLimit:
         with self.hold(len(data)):
             yield data
 
-    def pieces(self, data: bytes) -> Iterator[bytes]:
+    def chunks(self, data: bytes) -> Iterator[bytes]:
         """Yield the data in pieces, and hold it until all of them are taken."""
         if len(data) <= CHUNK_BYTES:
             yield data
@@ -117,19 +117,19 @@ def _cut(one: HeldMemory) -> None:
 class LargeRequestLimit:
     """Lets a few large requests be worked on at a time: what is made of a body has many times its size."""
 
-    def __init__(self, in_flight: MemoryLimit) -> None:
-        self._in_flight = in_flight
+    def __init__(self, memory: MemoryLimit) -> None:
+        self._memory = memory
         self._free = BoundedSemaphore(MAX_LARGE_REQUESTS)
 
     @contextmanager
-    def turn(self, size: int) -> Iterator[None]:
+    def slot(self, size: int) -> Iterator[None]:
         """Wait for a turn, holding so many bytes meanwhile, and have it for the length of the block.
 
         Raises:
             TooManyWaiting: too many others wait.
         """
         try:
-            with self._in_flight.hold(size):
+            with self._memory.hold(size):
                 self._free.acquire()
         except ClientTooSlow as fault:
             raise TooManyWaiting("Too many large requests have come together; try again") from fault
@@ -145,7 +145,7 @@ class WaitingBodyLimit:
     def __init__(self) -> None:
         self._total = 0
 
-    def held(self, answering: ResponseGenerator, size: int) -> ResponseGenerator:
+    def hold(self, answering: ResponseGenerator, size: int) -> ResponseGenerator:
         """Return the wait, which holds so many bytes until it ends. Raises TooManyWaiting."""
         if size <= LARGE_BODY_BYTES:
             return answering  # bounded by the number of calls; who has large ones shuts out nobody with a small one

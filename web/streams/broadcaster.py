@@ -74,7 +74,7 @@ class TaskBroadcaster:
         self._store = store
         self._feed = feed
         self._limit = limit
-        self._followers: dict[str, set[Subscriber]] = {}
+        self._subscribers: dict[str, set[Subscriber]] = {}
         self._due: dict[str, float] = {}
         """When each task is to be read that is to be read."""
         self._read_at: dict[str, float] = {}
@@ -89,25 +89,25 @@ class TaskBroadcaster:
         return self._limit.taken
 
     @contextmanager
-    def place(self, owner: Owner) -> Iterator[None]:
+    def slot(self, owner: Owner) -> Iterator[None]:
         """Hold a place for a stream of this owner. Raises TooManyStreams, LimitReached."""
         if self.is_ending:
             raise TooManyStreams("This process is about to end; try again")
-        with self._limit.place(owner):
+        with self._limit.slot(owner):
             yield
 
     @contextmanager
-    def follow(self, owner: Owner, task_ids: Sequence[str]) -> Iterator[Subscriber]:
+    def subscribe(self, owner: Owner, task_ids: Sequence[str]) -> Iterator[Subscriber]:
         """Follow these tasks of this owner: their states of now come first, and no later one is missed."""
-        follower = Subscriber(owner, task_ids)
+        subscriber = Subscriber(owner, task_ids)
         try:
-            for task_id in follower.task_ids:
-                self._add(follower, task_id)
-            WAKE.set(follower.wake)
-            yield follower
+            for task_id in subscriber.task_ids:
+                self._add(subscriber, task_id)
+            WAKE.set(subscriber.wake)
+            yield subscriber
         finally:
-            for task_id in follower.task_ids:
-                self._remove(follower, task_id)
+            for task_id in subscriber.task_ids:
+                self._remove(subscriber, task_id)
 
     def whole(self, owner: Owner, task: Task) -> Task:
         """Return the task with its result, which is read now if it is large. Raises TaskNotFound, StoreUnavailable."""
@@ -119,10 +119,10 @@ class TaskBroadcaster:
         if not self.is_ending:
             self.is_ending = True
             with self._changed:
-                followers = {one for those in self._followers.values() for one in those}
+                subscribers = {one for those in self._subscribers.values() for one in those}
                 self._changed.notify()
-            for follower in followers:
-                follower.wake()
+            for subscriber in subscribers:
+                subscriber.wake()
 
     def close(self) -> None:
         """End all streams, and the thread."""
@@ -130,12 +130,12 @@ class TaskBroadcaster:
         if (thread := self._thread) is not None:
             thread.join()
 
-    def _add(self, follower: Subscriber, task_id: str) -> None:
+    def _add(self, subscriber: Subscriber, task_id: str) -> None:
         with self._changed:
-            if task_id not in self._followers:
-                self._followers[task_id] = set()
+            if task_id not in self._subscribers:
+                self._subscribers[task_id] = set()
                 self._feed.follow(task_id, self._heard)
-            self._followers[task_id].add(follower)
+            self._subscribers[task_id].add(subscriber)
             # Read once it is followed, so that no state is missed.
             self._due[task_id] = time.monotonic()
             if self._thread is None or not self._thread.is_alive():
@@ -143,15 +143,15 @@ class TaskBroadcaster:
                 self._thread.start()
             self._changed.notify()
 
-    def _remove(self, follower: Subscriber, task_id: str) -> None:
+    def _remove(self, subscriber: Subscriber, task_id: str) -> None:
         with self._changed:
-            followers = self._followers.get(task_id, set())
-            if follower not in followers:
+            subscribers = self._subscribers.get(task_id, set())
+            if subscriber not in subscribers:
                 return
-            followers.discard(follower)
-            if followers:
+            subscribers.discard(subscriber)
+            if subscribers:
                 return
-            del self._followers[task_id]
+            del self._subscribers[task_id]
             self._due.pop(task_id, None)
             self._read_at.pop(task_id, None)
             self._feed.unfollow(task_id, self._heard)
@@ -159,7 +159,7 @@ class TaskBroadcaster:
     def _heard(self, event: Event) -> None:
         """Called on the feed's thread."""
         with self._changed:
-            if event.task_id not in self._followers:
+            if event.task_id not in self._subscribers:
                 return
             now = time.monotonic()
             at = (
@@ -196,19 +196,19 @@ class TaskBroadcaster:
     def _read(self, task_ids: Sequence[str]) -> None:
         """Tell all who follow these tasks how they stand."""
         with self._changed:
-            following = [(task_id, list(found)) for task_id in task_ids if (found := self._followers.get(task_id))]
+            following = [(task_id, list(found)) for task_id in task_ids if (found := self._subscribers.get(task_id))]
         try:
-            wanted = [(followers[0].owner, task_id) for task_id, followers in following]
+            wanted = [(subscribers[0].owner, task_id) for task_id, subscribers in following]
             tasks = self._store.get_all(wanted, MAX_SHARED_RESULT_BYTES)
         except StoreUnavailable as fault:
             logger.warning("the streams wait for the store: %s", fault)
             with self._changed:
-                for task_id in self._followers.keys() & task_ids:
+                for task_id in self._subscribers.keys() & task_ids:
                     self._due.setdefault(task_id, time.monotonic() + STORE_RETRY_S)
             return
-        for (task_id, followers), task in zip(following, tasks, strict=True):
-            for follower in followers:
-                follower.put(task_id, task)
+        for (task_id, subscribers), task in zip(following, tasks, strict=True):
+            for subscriber in subscribers:
+                subscriber.put(task_id, task)
 
     def _read_alone(self, task_id: str) -> None:
         """Tell who follows a task how it stands, or that nothing is known of it if it cannot be read."""
@@ -217,6 +217,6 @@ class TaskBroadcaster:
         except Exception:
             logger.exception("task %s cannot be read for its streams", task_id)
             with self._changed:
-                followers = list(self._followers.get(task_id, ()))
-            for follower in followers:
-                follower.put(task_id, None)
+                subscribers = list(self._subscribers.get(task_id, ()))
+            for subscriber in subscribers:
+                subscriber.put(task_id, None)

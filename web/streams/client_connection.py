@@ -29,7 +29,7 @@ class ClientConnection:
         self.has_left = False
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def watch_for_close(self) -> Iterator[None]:
         """Wake the wait when the client closes the connection while the block lasts."""
         if self._connection is None:
             yield
@@ -51,7 +51,7 @@ class ClientConnection:
             watcher.close()
 
 
-def event_stream(answering: ResponseGenerator, client: ClientConnection, in_flight: MemoryLimit) -> Iterator[bytes]:
+def event_stream(answering: ResponseGenerator, client: ClientConnection, memory: MemoryLimit) -> Iterator[bytes]:
     """The events of a call: what its client is told meanwhile, then its response, and nothing after that.
 
     The call is cancelled when the client goes away or the stream is closed.
@@ -61,20 +61,20 @@ def event_stream(answering: ResponseGenerator, client: ClientConnection, in_flig
     last_sent = time.monotonic()
     try:
         yield COMMENT  # the headers leave with the first byte
-        with client.watched():
+        with client.watch_for_close():
             while True:
                 message = next(answering)
                 if client.has_left:
                     return
                 if message is not None:
-                    yield from in_flight.pieces(sse_event(message))
+                    yield from memory.chunks(sse_event(message))
                 elif time.monotonic() - last_sent < MAX_SILENCE_S:
                     continue
                 else:
                     yield COMMENT
                 last_sent = time.monotonic()
     except StopIteration as end:
-        yield from in_flight.pieces(sse_event(end.value.message))
+        yield from memory.chunks(sse_event(end.value.message))
     finally:
         answering.close()
 
@@ -82,7 +82,7 @@ def event_stream(answering: ResponseGenerator, client: ClientConnection, in_flig
 def wait_for_response(answering: ResponseGenerator, client: ClientConnection) -> RpcResponse | None:
     """The answer; None when the client went away, which cancelled the call."""
     try:
-        with client.watched():
+        with client.watch_for_close():
             while not client.has_left:
                 next(answering)
             return None

@@ -32,7 +32,7 @@ class ConcurrencyLimit:
             return self._taken.total()
 
     @contextmanager
-    def place(self, owner: Owner) -> Iterator[None]:
+    def slot(self, owner: Owner) -> Iterator[None]:
         """Hold a place for the length of the block.
 
         Raises:

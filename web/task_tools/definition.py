@@ -29,11 +29,11 @@ class TaskToolDefinition:
 
     title: str
     description: str
-    takes: type[BaseModel]
+    arguments_model: type[BaseModel]
     """Its arguments."""
-    gives: Mapping[str, Any]
+    output_schema: Mapping[str, Any]
     """A JSON Schema of its structured result."""
-    changes: bool = False
+    writes: bool = False
     """It does more than read."""
 
 
@@ -44,10 +44,10 @@ def served_tool(work: ServedWork, settings: WorkerSettings, definition: TaskTool
         title=definition.title,
         description=definition.description,
         mode="inline",
-        input=definition.takes,
-        output=definition.gives,
+        input=definition.arguments_model,
+        output=definition.output_schema,
         annotations={
-            "readOnlyHint": not definition.changes,
+            "readOnlyHint": not definition.writes,
             "destructiveHint": False,
             "idempotentHint": True,
             "openWorldHint": False,

@@ -59,8 +59,8 @@ LIST_TASKS: Final = TaskToolDefinition(
 
 Use it to find work that was begun earlier: what runs, what waits for an answer, what has ended. A page can be short, or
 even empty, and still have a next_cursor: then call again with it.""",
-    takes=ListTasksArguments,
-    gives=LIST_TASKS_OUTPUT,
+    arguments_model=ListTasksArguments,
+    output_schema=LIST_TASKS_OUTPUT,
 )
 
 

@@ -48,9 +48,9 @@ TASK_ANSWER: Final = TaskToolDefinition(
 
 What is asked of a person is theirs to answer: put it to them first, and pass on what they say. The first answer to a
 question stands, so that sending the same again changes nothing.""",
-    takes=TaskAnswerArguments,
-    gives=TASK_ANSWER_OUTPUT,
-    changes=True,
+    arguments_model=TaskAnswerArguments,
+    output_schema=TASK_ANSWER_OUTPUT,
+    writes=True,
 )
 
 

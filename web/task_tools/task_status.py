@@ -67,8 +67,8 @@ TASK_STATUS: Final = TaskToolDefinition(
 
 With wait_seconds the answer comes once there is news, at the latest after a while that this server chooses: if the task
 is still working then, call again.""",
-    takes=TaskStatusArguments,
-    gives=TASK_STATUS_OUTPUT,
+    arguments_model=TaskStatusArguments,
+    output_schema=TASK_STATUS_OUTPUT,
 )
 
 
@@ -106,7 +106,7 @@ class TaskStatus:
 
     def _later(self, call: Call, task: Task, wait_s: float) -> Generator[bytes | None, None, Task]:
         read = self._calls.reader(call.owner, task.task_id)
-        with self._calls.place_if_free(call.owner) as may_wait:
+        with self._calls.slot_if_free(call.owner) as may_wait:
             if not may_wait:
                 return task
             with self._connections().feed.watch(task.task_id) as watch:

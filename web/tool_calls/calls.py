@@ -30,14 +30,14 @@ class Calls:
         self._settings = settings
         self._connections = connections
         self._jobs = jobs
-        self.authors = AuthorCodeThread()
+        self.author_code = AuthorCodeThread()
 
     def inline(self, call: Call, tool: Tool, arguments: Mapping[str, Any]) -> Result | Progress:
         """The result of a tool that runs here, or the wait for it. Raises CallFailed, and what a Served tool raises."""
         if isinstance(tool, ServedTool):
             return tool.serve(call, arguments)
-        with self.place(call.owner):
-            ending = self.authors.run(partial(run_inline, tool, arguments, self._settings.workers))
+        with self.slot(call.owner):
+            ending = self.author_code.run(partial(run_inline, tool, arguments, self._settings.workers))
         self._connections.measures.count(RUNS, tool.name, ending.outcome)
         if ending.error is not None:
             raise call_failed(ending.error)
@@ -46,7 +46,7 @@ class Calls:
     def faults(self, tool: Tool, arguments: Mapping[str, Any]) -> list[str]:
         """Return what is wrong with the arguments of a call, checked where it stops nobody else."""
         if tool.arguments.runs_authors_code:
-            return self.authors.run(partial(tool.arguments.faults, arguments))
+            return self.author_code.run(partial(tool.arguments.faults, arguments))
         return compute(tool.arguments.faults, arguments)
 
     def new_task(
@@ -71,7 +71,7 @@ class Calls:
             idempotency_key=request.idempotency_key,
         )
 
-    def handed_over(self, new: NewTask) -> Task:
+    def create_and_start(self, new: NewTask) -> Task:
         """The task of a caller who does not wait. Raises as `Jobs.create`."""
         task, is_new = self._jobs.create(new)
         if is_new:
@@ -79,7 +79,7 @@ class Calls:
         return task
 
     @contextmanager
-    def followed(self, new: NewTask) -> Iterator[tuple[Task, Watch]]:
+    def create_and_watch(self, new: NewTask) -> Iterator[tuple[Task, Watch]]:
         """The task with all that happens to it, for a caller who waits. Raises as `Jobs.create`."""
         task, is_new = self._jobs.create(new)
         with self._connections().feed.watch(task.task_id) as watch:
@@ -88,16 +88,16 @@ class Calls:
             del new  # its arguments can be large, and the wait long
             yield task, watch
 
-    def place(self, owner: Owner) -> AbstractContextManager[None]:
+    def slot(self, owner: Owner) -> AbstractContextManager[None]:
         """Hold a place for a call that waits. Raises TooManyWaiting, LimitReached."""
-        return self._connections().waiting.place(owner)
+        return self._connections().waiting.slot(owner)
 
     @contextmanager
-    def place_if_free(self, owner: Owner) -> Iterator[bool]:
+    def slot_if_free(self, owner: Owner) -> Iterator[bool]:
         """Tell whether the call may wait for as long as the block lasts."""
         with ExitStack() as held:
             try:
-                held.enter_context(self.place(owner))
+                held.enter_context(self.slot(owner))
             except (TooManyWaiting, LimitReached):
                 yield False
             else:
@@ -136,7 +136,7 @@ class Calls:
         workers = self._settings.workers
         return tool_error(message, server_info=workers.server_info, max_bytes=workers.max_result_bytes)
 
-    def ended(self, task: Task) -> bytes:
+    def final_result(self, task: Task) -> bytes:
         """The result that a task ended with. Raises CallFailed."""
         assert task.status.is_terminal
         if task.result is not None:

@@ -36,7 +36,7 @@ def collect_first_answers(
     declared: Mapping[str, object],
     binding: CallBinding,
     sealer: StateSealer,
-    authors: AuthorCodeThread,
+    author_code: AuthorCodeThread,
 ) -> FirstAnswers | dict[str, object]:
     """The answers that the job begins with; or, while some are missing, the result that asks for these.
 
@@ -47,12 +47,12 @@ def collect_first_answers(
     """
     if tool.ask_first is None:
         return FirstAnswers({})
-    asked = authors.run(lambda: tool.first_requests(tool.arguments.load(arguments)))
+    asked = author_code.run(lambda: tool.first_requests(tool.arguments.load(arguments)))
     requests = {key: compact_json(request.to_wire()) for key, request in asked.items()}
     known = {key: compact_json(state.answers[key]) for key in requests if key in state.answers}
     given = checked_answers({key: requests[key] for key in requests if key not in known}, responses)
     for key, answer in given.items():
-        authors.run(partial(_validate, key, asked[key], orjson.loads(answer)))
+        author_code.run(partial(_validate, key, asked[key], orjson.loads(answer)))
     known |= given
     missing = {key: request for key, request in requests.items() if key not in known}
     if missing:

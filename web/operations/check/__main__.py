@@ -78,7 +78,7 @@ def _wrong(name: str, wrong: CheckFailed) -> int:
 
 def _tell(verdict: str, name: str, wrong: CheckFailed) -> None:
     _say(verdict, name, str(wrong))
-    how, *commands = wrong.mend.splitlines()
+    how, *commands = wrong.remedy.splitlines()
     _say("", "", f"→ {how}")
     for command in commands:
         _say("", "", f"  {command}")

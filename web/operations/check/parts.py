@@ -66,9 +66,9 @@ DISCOVER_HEADERS: Final = {
 class CheckFailed(Exception):
     """A part does not work; `mend` says what to do about it."""
 
-    def __init__(self, what: str, mend: str) -> None:
+    def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what)
-        self.mend = mend
+        self.remedy = remedy
 
 
 class CheckWarning(CheckFailed):
@@ -111,8 +111,8 @@ def store(deployment: Deployment) -> str:
         deployment.store.probe()
     found = unfitness(deployment.settings.store)
     if found.faults:
-        mend = "mend the server, or accept the risk with COATCHECK_UNFIT_STORE=warn"
-        raise CheckFailed(" ".join(sorted(found.faults)), mend)
+        remedy = "mend the server, or accept the risk with COATCHECK_UNFIT_STORE=warn"
+        raise CheckFailed(" ".join(sorted(found.faults)), remedy)
     if found.doubts:
         raise CheckWarning(" ".join(sorted(found.doubts)), "docs/deploy.md says what a Redis has to do")
     return "takes what it is given, and keeps it over a restart"
@@ -176,8 +176,8 @@ def worker(deployment: Deployment) -> str:
             f"{alive} alive, of which {answered} answered over the broker",
             "compare CELERY_BROKER_URL, as each process sees it, and try again when they are idle",
         )
-    mend = "restart the workers with these tools, and with --queues if they take from some queues only"
-    raise CheckFailed("; ".join(unserved), mend)
+    remedy = "restart the workers with these tools, and with --queues if they take from some queues only"
+    raise CheckFailed("; ".join(unserved), remedy)
 
 
 def exposed(deployment: Deployment) -> str:
@@ -219,7 +219,7 @@ def public_address(deployment: Deployment) -> str:
     parts = urlsplit(url)
     if parts.scheme != "https" and parts.hostname not in LOOPBACK_HOSTS:
         raise CheckFailed(f"{url} is not https", "put TLS before it: tokens would be read on the way")
-    mend = "its router must hand requests to the web process"
+    remedy = "its router must hand requests to the web process"
     asked = Request(deployment.settings.web.resource, json.dumps(DISCOVER_REQUEST).encode(), DISCOVER_HEADERS)  # noqa: S310 - see above
     try:
         with urlopen(asked, timeout=PUBLIC_ADDRESS_LIMIT_S) as response:  # noqa: S310 - the same
@@ -228,13 +228,13 @@ def public_address(deployment: Deployment) -> str:
         with refusal:
             is_ours = refusal.code == 401 and refusal.headers.get("WWW-Authenticate", "").startswith("Bearer")
         if not is_ours:
-            raise CheckFailed(f"{asked.full_url} refuses what clients ask: {refusal}", mend) from refusal
+            raise CheckFailed(f"{asked.full_url} refuses what clients ask: {refusal}", remedy) from refusal
     except OSError as fault:
-        raise CheckFailed(f"{url} does not answer: {fault}", mend) from fault
+        raise CheckFailed(f"{url} does not answer: {fault}", remedy) from fault
     except (ValueError, LookupError, TypeError, HTTPException):
         is_ours = False
     if not is_ours:
-        raise CheckFailed(f"something else than this server answers at {asked.full_url}", mend)
+        raise CheckFailed(f"something else than this server answers at {asked.full_url}", remedy)
     return f"{url} answers"
 
 
@@ -251,10 +251,10 @@ def auth(deployment: Deployment) -> str:
     except InvalidWebSettings as fault:
         raise CheckFailed(str(fault), "correct the entries; `coatcheck token new` makes them") from fault
     except IssuerUnavailable as fault:
-        mend = "COATCHECK_OAUTH_ISSUER or COATCHECK_OAUTH_JWKS_URL must lead to its keys"
+        remedy = "COATCHECK_OAUTH_ISSUER or COATCHECK_OAUTH_JWKS_URL must lead to its keys"
         if "certificate" in str(fault).lower():
-            mend = "name the file of its authority in SSL_CERT_FILE, for the web processes too"
-        raise CheckFailed(f"{settings.issuer}: {fault}", mend) from fault
+            remedy = "name the file of its authority in SSL_CERT_FILE, for the web processes too"
+        raise CheckFailed(f"{settings.issuer}: {fault}", remedy) from fault
     if deployment.settings.auth.allow_anonymous:
         raise CheckFailed(
             "whoever can reach this server may call every tool and see all tasks",
@@ -302,11 +302,11 @@ def _reaching_redis() -> Iterator[None]:
         ) from fault
 
 
-def _unreachable(fault: Exception, mend: str) -> CheckFailed:
+def _unreachable(fault: Exception, remedy: str) -> CheckFailed:
     """A server that does not answer, or one that is there and cannot prove who it is."""
     if "certificate" in str(fault).lower():
-        mend = "name the authority in COATCHECK_REDIS_CA_FILE, or set COATCHECK_REDIS_TLS_VERIFY=false"
-    return CheckFailed(str(fault), mend)
+        remedy = "name the authority in COATCHECK_REDIS_CA_FILE, or set COATCHECK_REDIS_TLS_VERIFY=false"
+    return CheckFailed(str(fault), remedy)
 
 
 PARTS: Final[Mapping[str, Callable[[Deployment], str]]] = {
