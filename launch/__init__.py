@@ -1,1 +1,1 @@
-"""Starts the whole platform on one machine: Redis, then what the Procfile lists."""
+"""Start the whole platform on one machine: Redis, then the processes of the Procfile."""

@@ -20,7 +20,7 @@ from coatcheck.launch.supervisor import Supervisor, addresses
 
 
 def main() -> int:
-    """The platform has run and was stopped (0), or could not run and a message says why (1)."""
+    """Run the platform until it is stopped. Return 0, or 1 after a message that says why it could not run."""
     parser = argparse.ArgumentParser(
         prog="python -m coatcheck.launch", description="Start the whole platform on this machine."
     )
@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def run(procfile: Path, events: Events) -> None:
-    """The platform has run until it was asked to stop. Raises LaunchError."""
+    """Run the platform until it is asked to stop. Raises LaunchError."""
     settings = LaunchSettings.from_environ(os.environ)
     processes = read_procfile(procfile)
     with ExitStack() as stack:
@@ -56,7 +56,7 @@ def run(procfile: Path, events: Events) -> None:
 
 
 def stop_on_signals(events: Events) -> None:
-    """Ctrl-C, a polite kill and a closed terminal are reported as StopAsked."""
+    """Report SIGINT, SIGTERM and SIGHUP as StopRequested."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # `nohup` has hang-ups ignored, and means it.
         if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:

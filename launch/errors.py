@@ -1,10 +1,10 @@
-"""What can keep the platform from starting or running, each in words for the person at the terminal."""
+"""Errors that prevent the platform from starting or running, with messages for the terminal."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 HIGHEST_PORT = 65535
-"""The last TCP port there is."""
+"""The highest TCP port."""
 
 
 class LaunchError(Exception):
@@ -12,7 +12,7 @@ class LaunchError(Exception):
 
 
 class InvalidLaunchSettings(LaunchError):
-    """Variables of the environment have values that cannot be used; every fault is named."""
+    """Environment variables have invalid values; the message names every fault."""
 
     def __init__(self, faults: Sequence[str]) -> None:
         super().__init__("\n".join(faults))
@@ -29,7 +29,7 @@ class PortTaken(LaunchError):
 
 
 class PortForbidden(LaunchError):
-    """This account may not listen on the port that a variable names."""
+    """This account has no right to listen on the port that a variable names."""
 
     def __init__(self, variable: str, port: int) -> None:
         super().__init__(f"This account may not listen on port {port}. Set {variable} to a port above 1023.")
@@ -47,21 +47,21 @@ class AlreadyRunning(LaunchError):
 
 
 class DataDirUnusable(LaunchError):
-    """The data folder cannot be made or written to."""
+    """The data folder cannot be created or written to."""
 
     def __init__(self, data_dir: Path, why: str) -> None:
         super().__init__(f"The data folder {data_dir} cannot be used: {why}. Set COATCHECK_DATA_DIR to another folder.")
 
 
 class ProcfileUnusable(LaunchError):
-    """The Procfile is missing or lists nothing."""
+    """The Procfile is missing or invalid."""
 
     def __init__(self, procfile: Path, why: str) -> None:
         super().__init__(f"{procfile} cannot be used: {why}. Name another with --procfile.")
 
 
 class ProcessEnded(LaunchError):
-    """A process that has to run as long as the platform has ended by itself."""
+    """A process ended although the platform was not asked to stop."""
 
     def __init__(self, name: str, returncode: int, last_words: str = "") -> None:
         how = f"was killed by signal {-returncode}" if returncode < 0 else f"ended with exit code {returncode}"
@@ -69,7 +69,7 @@ class ProcessEnded(LaunchError):
 
 
 class NotReady(LaunchError):
-    """The platform started, and would still not answer a tool call when the time for that was up."""
+    """The platform was not ready for tool calls within the time limit."""
 
     def __init__(self, waited_s: float, why: str) -> None:
         super().__init__(f"Not ready after {waited_s:g} s, so everything was stopped: {why}")

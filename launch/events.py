@@ -1,4 +1,4 @@
-"""What the launcher waits for: each a fact that one of its threads or signal handlers reports."""
+"""Events that threads and signal handlers of the launcher report."""
 
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -6,22 +6,22 @@ from queue import SimpleQueue
 
 @dataclass(frozen=True, slots=True)
 class StopRequested:
-    """A signal asks the whole platform to stop."""
+    """A signal requested a stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class RedisReady:
-    """The embedded Redis has read its data and answers."""
+    """The embedded Redis has read its data and responds."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlatformReady:
-    """A tool call would be answered."""
+    """The platform can answer a tool call."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlatformNotReady:
-    """The time for getting ready is up."""
+    """The time limit for readiness has passed."""
 
     waited_s: float
     why: str
@@ -29,7 +29,7 @@ class PlatformNotReady:
 
 @dataclass(frozen=True, slots=True)
 class ChildEnded:
-    """A process has ended, and so has all that it had started."""
+    """A process and its descendants have ended."""
 
     name: str
     returncode: int

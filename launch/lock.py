@@ -1,4 +1,4 @@
-"""One launcher per data folder."""
+"""Allow one launcher per data folder."""
 
 import fcntl
 import os
@@ -11,11 +11,11 @@ from coatcheck.launch.errors import AlreadyRunning, DataDirUnusable
 
 @contextmanager
 def folder_lock(data_dir: Path, holder: str) -> Iterator[int]:
-    """The data folder exists, readable by this account only, and is ours until the block ends.
+    """Create the data folder with access for this account only, and lock it for the length of the block.
 
-    `holder` is what another launcher is told about us. Yields the descriptor of the lock: the lock lasts as long as
-    any process has it open, so the embedded Redis inherits it, and its files never get a second writer even when
-    this launcher is killed.
+    `holder` describes this launcher to another one. Yields the descriptor of the lock: the lock lasts as long as any
+    process has it open, so the embedded Redis inherits it, and its files never get a second writer even if this
+    launcher is killed.
     Raises AlreadyRunning and DataDirUnusable.
     """
     try:

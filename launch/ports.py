@@ -1,4 +1,4 @@
-"""Tells before anything starts whether a port can be had."""
+"""Check before the start that a port is free."""
 
 import errno
 import socket
@@ -7,7 +7,7 @@ from coatcheck.launch.errors import PortForbidden, PortTaken
 
 
 def check_port_is_free(variable: str, port: int) -> None:
-    """Nobody listens on the loopback port. Raises PortTaken or PortForbidden, which name the variable to change."""
+    """Check that the loopback port is free. Raises PortTaken or PortForbidden, which name the variable to change."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         # Without this, connections of an earlier run that linger in TIME_WAIT would look like a taken port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

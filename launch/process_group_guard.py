@@ -1,4 +1,4 @@
-"""What ends the processes when the launcher itself is killed."""
+"""Kills the processes when the launcher itself is killed."""
 
 import subprocess
 from types import TracebackType
@@ -9,9 +9,9 @@ _SCRIPT = 'groups=; while read -r group; do groups="$groups -$group"; done; kill
 
 
 class ProcessGroupGuard:
-    """A guard beside the launcher: should the launcher be killed, every process group that it holds is killed too.
+    """A shell beside the launcher that kills the added process groups if the launcher is killed.
 
-    Without it, a `kill -9` would leave web, worker and Redis running, with nobody to stop them.
+    Without it, `kill -9` would leave web, worker and Redis running.
     """
 
     def __enter__(self) -> Self:
@@ -32,7 +32,7 @@ class ProcessGroupGuard:
         self._shell.communicate()
 
     def add(self, group: int) -> None:
-        """The process group ends with the launcher."""
+        """Add a process group."""
         assert self._shell.stdin is not None
         self._shell.stdin.write(f"{group}\n")
         self._shell.stdin.flush()

@@ -1,4 +1,4 @@
-"""The process list that the launcher shares with every platform that reads a Procfile."""
+"""Read the Procfile, which the launcher shares with platforms."""
 
 import shlex
 from pathlib import Path
@@ -8,11 +8,11 @@ from honcho.environ import parse_procfile
 from coatcheck.launch.errors import ProcfileUnusable
 
 RELEASE_ENTRY = "release"
-"""The entry that is no process: a platform runs it to its end before a new version starts."""
+"""The entry that is not a process: a platform runs it before a new version starts."""
 
 
 def read_procfile(path: Path) -> dict[str, str]:
-    """The command line of each process, by name, in the order of the file; without what runs before the start.
+    """Return the command line of each process by name, in the order of the file, without the release entry.
 
     Raises ProcfileUnusable.
     """

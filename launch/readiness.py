@@ -1,4 +1,4 @@
-"""Waits until the platform would answer a tool call."""
+"""Wait until the platform is ready for tool calls."""
 
 import http.client
 import threading
@@ -7,13 +7,13 @@ import time
 from coatcheck.launch.events import Events, PlatformNotReady, PlatformReady
 
 READINESS_POLL_S = 0.1
-"""Between two looks at `/readyz`."""
+"""Seconds between two requests to `/readyz`."""
 MAX_SHOWN_CHARACTERS = 500
-"""In characters: how much of a refusal is shown."""
+"""Characters of a response that an error message shows."""
 
 
 def report_readiness(port: int, limit_s: float, events: Events, stopped: threading.Event) -> None:
-    """PlatformReady is reported once `/readyz` answers 200, PlatformNotReady when the limit passes first."""
+    """Report PlatformReady once `/readyz` responds with 200, or PlatformNotReady when the time limit passes first."""
     deadline = time.monotonic() + limit_s
     while (why := _why_not_ready(port)) is not None:
         if time.monotonic() >= deadline:

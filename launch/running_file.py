@@ -1,4 +1,4 @@
-"""Tells other programs of this account where the platform runs."""
+"""Tell other programs of this account where the platform runs."""
 
 import json
 import os
@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 RUNNING_FILE = "running.json"
-"""In the data folder. `coatcheck` reads it, to find the platform that runs from the same folder."""
+"""Name of the file in the data folder. `coatcheck` reads it, to find the platform that runs from the same folder."""
 
 
 @contextmanager
 def running_file(data_dir: Path, variables: Mapping[str, str]) -> Iterator[None]:
-    """Keep a file with the pid of this process and the variables by which the platform is found, until the block ends.
+    """Keep a file with the pid of this process and the addresses of the platform for the length of the block.
 
-    Only this account can read it: an address may hold a password.
+    Only this account can read it: an address can contain a password.
     """
     path = data_dir / RUNNING_FILE
     path.unlink(missing_ok=True)

@@ -9,20 +9,20 @@ from coatcheck.launch.errors import HIGHEST_PORT, InvalidLaunchSettings
 
 @dataclass(frozen=True, slots=True)
 class LaunchSettings:
-    """What the launcher itself needs to know. Everything else passes through to the processes it starts."""
+    """The settings of the launcher. Other variables pass through to the processes that it starts."""
 
     port: int
-    """`PORT`: where the MCP endpoint listens."""
+    """`PORT`: the port of the MCP endpoint."""
     flower_port: int
-    """`FLOWER_PORT`: where Flower listens."""
+    """`FLOWER_PORT`: the port of Flower."""
     redis_url: str | None
     """`REDIS_URL`: the Redis to use; None starts the embedded one."""
     data_dir: Path
-    """`COATCHECK_DATA_DIR`: the embedded Redis keeps its data here; only one launcher may run on it."""
+    """`COATCHECK_DATA_DIR`: the folder of the embedded Redis's data; only one launcher can use it."""
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> "LaunchSettings":
-        """The settings that the variables give; an empty variable counts as unset.
+        """Read the settings; an empty variable counts as unset.
 
         Raises InvalidSettings, which names every fault at once.
         """

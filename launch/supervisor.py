@@ -1,4 +1,4 @@
-"""Runs the processes of the platform from the first start to the last end."""
+"""Start the processes of the platform, and stop them."""
 
 import os
 import sys
@@ -26,18 +26,18 @@ from coatcheck.launch.readiness import report_readiness
 from coatcheck.launch.settings import LaunchSettings
 
 STOP_WAIT_S = 7.0
-"""What the processes have for finishing their work once they are asked to stop. With REDIS_STOP_WAIT_S it leaves a
-second of the ten within which Ctrl-C ends everything."""
+"""Seconds for the processes to finish after SIGTERM. With REDIS_STOP_WAIT_S it leaves a second of the ten within which
+Ctrl-C ends everything."""
 REDIS_STOP_WAIT_S = 2.0
-"""What the embedded Redis has for closing its file, after all others have ended."""
+"""Seconds for the embedded Redis to close its file, after all others have ended."""
 READY_WAIT_S = 60.0
-"""How long the platform may take until it would answer a tool call."""
+"""Seconds for the platform to become ready for tool calls."""
 REDIS_NAME = "redis"
-"""The name of the embedded Redis among the processes."""
+"""The name of the embedded Redis in the output."""
 
 
 class Supervisor:
-    """The embedded Redis, if there is one, and the processes of the Procfile: all run, or none does."""
+    """Runs the embedded Redis, if there is one, and the processes of the Procfile: all of them, or none."""
 
     def __init__(
         self,
@@ -59,9 +59,9 @@ class Supervisor:
         self._children: list[Child] = []
 
     def run(self) -> None:
-        """Everything has run until it was asked to stop, and nothing of it is left.
+        """Run everything until a stop is requested, then end all processes.
 
-        Raises ProcessEnded when a process ends by itself, and NotReady; nothing is left then either.
+        Raises ProcessEnded when a process ends by itself, and NotReady, after all processes have ended.
         """
         with ProcessGroupGuard() as guard:
             try:
@@ -129,25 +129,25 @@ class Supervisor:
 
 
 def process_environ(settings: LaunchSettings, redis_url: str) -> dict[str, str]:
-    """The environment of every process: what the launcher was given, with its own choices made plain."""
+    """Return the environment of every process: the launcher's own, with its choices made explicit."""
     return {
         **os.environ,
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
         # Their output is a pipe; without this, lines would arrive late and in blocks.
         "PYTHONUNBUFFERED": "1",
-        # Whoever starts all of it on one machine develops a tool, and wants to read what it raised.
+        # A platform on one machine is for developing tools, where whole exceptions help.
         "COATCHECK_LOG_EXCEPTIONS": os.environ.get("COATCHECK_LOG_EXCEPTIONS") or "whole",
         **addresses(settings, redis_url),
     }
 
 
 def addresses(settings: LaunchSettings, redis_url: str) -> dict[str, str]:
-    """Return the variables that say where everything is."""
+    """Return the variables that hold addresses."""
     return {"PORT": str(settings.port), "FLOWER_PORT": str(settings.flower_port), "REDIS_URL": redis_url}
 
 
 def without_password(url: str) -> str:
-    """The URL as it may be shown."""
+    """Return the URL without its user and password."""
     parts = urlsplit(url)
     if "@" not in parts.netloc:
         return url

@@ -1,1 +1,1 @@
-"""The front door: MCP over HTTP, in front of the task store and the workers."""
+"""The web server: MCP over HTTP, in front of the task store and the workers."""

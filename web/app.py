@@ -1,4 +1,4 @@
-"""Puts the front door together."""
+"""Assemble the Flask application."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -33,7 +33,7 @@ from coatcheck.workers.toolkit.tool import Catalogue
 
 
 def create_app(settings: ServerSettings) -> Flask:
-    """The front door as a WSGI application. Nothing is connected before the first request.
+    """Create the WSGI application. Nothing is connected before the first request.
 
     Raises:
         ToolModuleError, ToolFileError, ToolDefinitionError: a tool cannot be offered as it is.
@@ -99,7 +99,7 @@ def create_app(settings: ServerSettings) -> Flask:
 
 
 def _secret(settings: ServerSettings, connections: ConnectionsOfProcess) -> Callable[[], bytes]:
-    """The secret that all web processes share; the store's is asked for once, by the first call that needs it."""
+    """Return a function that gives the secret of all web processes; it reads the store's once, when first called."""
     if settings.web.secret_key:
         key = settings.web.secret_key.encode()
         return lambda: key
@@ -111,7 +111,7 @@ def _secret(settings: ServerSettings, connections: ConnectionsOfProcess) -> Call
 
 
 def _plain(fault: HTTPException) -> Response:
-    """What no view answers is answered in one line of text."""
+    """Answer an HTTP error of Flask's own routing with one line of text."""
     response = Response(f"{fault.name}\n", fault.code, mimetype="text/plain")
     if isinstance(fault, MethodNotAllowed):
         response.allow.update(fault.valid_methods or [])

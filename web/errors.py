@@ -1,4 +1,4 @@
-"""What a client is told when something cannot be done, and the one table that says how."""
+"""The exceptions of the web server, and the table that maps each to a JSON-RPC code and an HTTP status."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +17,7 @@ from coatcheck.tasks_store import (
 from coatcheck.workers.toolkit.errors import BrokerUnavailable
 
 CANNOT_START: Final = 4
-"""gunicorn's own exit code for an application that cannot be loaded: its master gives up instead of trying for ever."""
+"""Exit code of an application that cannot be loaded. It is gunicorn's own: its master gives up instead of retrying."""
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -31,25 +31,25 @@ MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 """Source: schema, UnsupportedProtocolVersionError."""
 UNAUTHENTICATED: Final = 401
-"""Ours, as the next two: the HTTP status, which lies outside the codes that JSON-RPC reserves."""
+"""Code of our own, as the next two: the HTTP status, which lies outside the codes that JSON-RPC reserves."""
 FORBIDDEN: Final = 403
 LIMIT_REACHED: Final = 429
 
 RETRY_AFTER_S: Final = 2
-"""After how many seconds a client may try again when the store, the broker or the issuer is away."""
+"""Seconds after which a client can retry when the store, the broker or the issuer is unavailable."""
 
 
 class WebError(Exception):
-    """The root of every error that this folder raises on purpose. Its message is for the client."""
+    """Base class of the errors that this package raises on purpose. The message is for the client."""
 
     data: Mapping[str, object] | None = None
-    """Goes along as the `data` of the JSON-RPC error."""
+    """The `data` member of the JSON-RPC error."""
     headers: Mapping[str, str] = MappingProxyType({})
-    """Go along as headers of the response."""
+    """Additional headers of the response."""
 
 
 class MalformedJson(WebError):
-    """The body is not one JSON text that every reader reads the same way."""
+    """The body is not one unambiguous JSON text."""
 
 
 class InvalidMessage(WebError):
@@ -57,19 +57,19 @@ class InvalidMessage(WebError):
 
 
 class MethodNotFound(WebError):
-    """No such method is served."""
+    """The method is not served."""
 
 
 class InvalidParams(WebError):
-    """The parameters of the request cannot be used."""
+    """The parameters of the request are invalid."""
 
 
 class HeaderMismatch(WebError):
-    """A header that mirrors the body is missing, malformed or says something else."""
+    """A header that mirrors the body is missing, malformed or differs from it."""
 
 
 class MissingClientCapability(WebError):
-    """The client did not declare what the request needs."""
+    """The client did not declare a capability that the request needs."""
 
     def __init__(self, required: Mapping[str, object]) -> None:
         super().__init__(f"The client must declare the capability {_path(required)} on this request")
@@ -77,7 +77,7 @@ class MissingClientCapability(WebError):
 
 
 class UnsupportedVersion(WebError):
-    """The client speaks a revision of the protocol that is not served."""
+    """The client speaks a protocol revision that is not served."""
 
     def __init__(self, requested: str, supported: tuple[str, ...]) -> None:
         super().__init__(f"Unsupported protocol version; this server speaks {', '.join(supported)}")
@@ -85,7 +85,7 @@ class UnsupportedVersion(WebError):
 
 
 class CallFailed(WebError):
-    """The tool's job ended with a JSON-RPC error of its own."""
+    """The tool's job ended with a JSON-RPC error raised by its author."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -94,11 +94,11 @@ class CallFailed(WebError):
 
 
 class RequestForbidden(WebError):
-    """The request came for a host or from a web page that this server does not know."""
+    """The request's Host or Origin is not one that this server accepts."""
 
 
 class Unauthenticated(WebError):
-    """The request does not prove whom it acts for; `challenge` says what would."""
+    """The request carries no valid credentials; `challenge` tells the client what is needed."""
 
     def __init__(self, why: str, challenge: str) -> None:
         super().__init__(why)
@@ -106,7 +106,7 @@ class Unauthenticated(WebError):
 
 
 class InsufficientScope(WebError):
-    """The caller is known and may not do this; `needed` is all that it takes."""
+    """The caller lacks a scope; `needed` lists every scope that the request takes."""
 
     def __init__(self, needed: Sequence[str], challenge: str) -> None:
         super().__init__(f"This needs the scopes: {' '.join(needed)}")
@@ -115,7 +115,7 @@ class InsufficientScope(WebError):
 
 
 class IssuerUnavailable(WebError):
-    """Whether a token is good cannot be known, because its issuer does not tell its keys."""
+    """A token cannot be verified, because the keys of its issuer cannot be fetched."""
 
     def __init__(self, why: str, retry_after_s: float = RETRY_AFTER_S) -> None:
         super().__init__(why)
@@ -123,67 +123,67 @@ class IssuerUnavailable(WebError):
 
 
 class LimitReached(WebError):
-    """Somebody asked for more than they may have at a time."""
+    """A limit on requests, tasks or streams is reached."""
 
     def __init__(self, limit: str, what: str, retry_after_s: float) -> None:
         super().__init__(what)
         self.limit = limit
-        """Which limit: what the metric calls it."""
+        """Name of the limit, as the metric has it."""
         self.headers = _retry_after(retry_after_s)
 
 
 class MethodNotAllowed(WebError):
-    """The endpoint takes POST only."""
+    """The endpoint accepts POST only."""
 
     headers = MappingProxyType({"Allow": "POST"})
 
 
 class NotAcceptable(WebError):
-    """The client takes no content type that the answer can have."""
+    """The client accepts no content type that the response can have."""
 
 
 class UnsupportedMediaType(WebError):
-    """The body is not declared to be JSON."""
+    """The Content-Type of the body is not JSON."""
 
 
 class MalformedBody(WebError):
-    """Where the body ends cannot be told: its chunks or trailers break HTTP's rules."""
+    """The framing of the body (chunks, trailers) breaks the rules of HTTP."""
 
 
 class BodyTooLarge(WebError):
-    """The body is larger than the limit."""
+    """The body exceeds the size limit."""
 
 
 class BodyTooSlow(WebError):
-    """The body did not arrive whole, or not in time."""
+    """The body did not arrive whole within the time limit."""
 
 
 class TooManyWaiting(WebError):
-    """As many calls wait for their jobs in this process as may."""
+    """The process has reached its limit of waiting calls."""
 
 
 class AuthorCodeTooSlow(WebError):
-    """Code of a tool that runs in this process took too long; it belongs on a worker."""
+    """A tool's code that runs in the web process exceeded its time limit; it belongs on a worker."""
 
 
 class TooManyStreams(WebError):
-    """As many streams are open in this process as may, or it is about to end."""
+    """The process has reached its limit of open streams, or is shutting down."""
 
 
 class InvalidWebSettings(WebError):
-    """The environment does not say how to run; every fault names its variable."""
+    """The environment holds invalid settings; every fault names its variable."""
 
     variables: Collection[str] = ()
-    """Those at fault, where it is known."""
+    """The variables at fault, where they are known."""
 
 
 class ErrorMapping(NamedTuple):
-    """How one kind of exception is answered."""
+    """How one exception class is answered."""
 
     code: int
     status: int
     words: str = ""
-    """What is said instead of the exception's own message."""
+    """Replaces the exception's own message."""
     retry_after_s: int | None = None
 
 
@@ -221,7 +221,7 @@ ERROR_TABLE: Final[Mapping[type[Exception], ErrorMapping]] = {
     ),
     BrokerUnavailable: ErrorMapping(INTERNAL_ERROR, 503, "The message broker does not answer", RETRY_AFTER_S),
 }
-"""Exception → JSON-RPC code → HTTP status. What is not here is an incident of ours.
+"""Exception → JSON-RPC code → HTTP status. Any other exception is an internal error.
 
 Source: basic/transports/streamable-http, "Sending Messages" and "Server Validation".
 """
@@ -234,7 +234,7 @@ STATUS_OF_AUTHOR_CODE: Final[Mapping[int, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class JsonRpcError:
-    """A JSON-RPC error with the HTTP status that it goes out with."""
+    """A JSON-RPC error with the HTTP status and headers of its response."""
 
     code: int
     message: str
@@ -244,7 +244,7 @@ class JsonRpcError:
 
 
 def json_rpc_error_of(fault: Exception) -> JsonRpcError | None:
-    """How this exception is answered, or None when it is not one that a client may hear of."""
+    """Return the JSON-RPC error for an exception, or None for an internal error that clients must not see."""
     if isinstance(fault, CallFailed):
         return JsonRpcError(fault.code, str(fault), STATUS_OF_AUTHOR_CODE.get(fault.code, 200), fault.author_data)
     row = ERROR_TABLE.get(type(fault))
@@ -262,7 +262,7 @@ def _retry_after(seconds: float) -> Mapping[str, str]:
 
 
 def _path(capability: Mapping[str, object]) -> str:
-    """`{"elicitation": {"form": {}}}` as `elicitation.form`."""
+    """Return a capability as a dotted path: `{"elicitation": {"form": {}}}` is `elicitation.form`."""
     parts = []
     inner: object = capability
     while isinstance(inner, Mapping) and inner:

@@ -1,4 +1,4 @@
-"""How gunicorn serves the front door."""
+"""Configuration of gunicorn."""
 # ruff: noqa: N999 - gunicorn looks for this name
 # ruff: noqa: E402 - what is imported before the patch keeps the blocking sockets and locks that it found
 
@@ -25,7 +25,7 @@ from coatcheck.web.settings.auth import is_loopback
 from coatcheck.web.settings.web import read_settings
 
 FILES = 1024
-"""How many files one process may have open besides its clients' connections."""
+"""Files that one process can open besides its clients' connections."""
 
 try:
     all_settings = read_settings()
@@ -39,15 +39,15 @@ BoundedGeventWorker.head_s = settings.body_ms / 1000
 BoundedGeventWorker.answer_s = settings.answer_ms / 1000
 BoundedRequest.head_bytes = max(64 * 1024, 2 * settings.max_header_bytes)
 worker_class = BoundedGeventWorker
-"""Streams, waiting calls and slow clients cost a greenlet each; see docs/architecture.md for why and how much."""
+"""A greenlet for each stream, waiting call and slow client; docs/architecture.md gives reasons and measurements."""
 workers = settings.processes
 
 timeout = 60
-"""Seconds without a sign of life of a process's event loop after which the process is replaced."""
+"""Seconds without a heartbeat of a process's event loop after which the process is replaced."""
 graceful_timeout = 25
-"""Seconds to finish what is under way; platforms kill after 30."""
+"""Seconds to finish requests that are in progress; platforms kill after 30."""
 keepalive = 75
-"""Longer than the idle time of the usual routers, so that the router closes idle connections, not we."""
+"""Seconds. Longer than the idle time of the usual routers, so that the router closes idle connections first."""
 
 limit_request_line = 4094
 limit_request_fields = 64
@@ -59,20 +59,20 @@ files = files if hard_limit == resource.RLIM_INFINITY else min(hard_limit, files
 resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft_limit, files), hard_limit))
 
 worker_connections = max(files - FILES, files // 2)
-"""Clients' connections to one process; any further one waits until another ends."""
+"""Clients' connections to one process; a further one waits until another closes."""
 
 logger_class = JsonLog if all_settings.workers.log_format == "json" else Logger
-"""gunicorn's own lines look like ours."""
+"""Write gunicorn's own lines in the format of the application's."""
 
 control_socket_disable = True
-"""Two servers of one account would fight for the same socket."""
+"""Two servers of one account would compete for the same socket."""
 
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
-"""The heartbeat file must not wait for a disk."""
+"""A memory file system, because the heartbeat file must not wait for a disk."""
 
 
 def end_in_words(kind: type[BaseException], fault: BaseException, trace: TracebackType | None) -> None:
-    """No traceback hides why a process could not start: gunicorn halts again for the second that could not."""
+    """Omit the traceback of HaltServer: gunicorn raises it again for each process that could not start."""
     if not isinstance(fault, HaltServer):
         sys.__excepthook__(kind, fault, trace)
 
@@ -81,19 +81,19 @@ sys.excepthook = end_in_words
 
 
 def on_starting(server: Any) -> None:
-    """Refuse options of the command line that would undo what stands here.
+    """Refuse options of the command line that contradict this file.
 
-    The other classes of worker let whoever sends or reads slowly, or waits for a job, shut everybody out.
+    With another worker class, clients that send or read slowly, or wait for a job, block all others.
     """
     if server.cfg.worker_class is not worker_class:
         sys.exit("coatcheck cannot start:\n--worker-class is chosen in web/gunicorn.conf.py; leave it out")
 
 
 def post_fork(_server: Any, worker: Any) -> None:
-    """Refuse to serve everybody where others than this machine can connect.
+    """Refuse to serve without authentication on an address that other machines can reach.
 
-    The sockets are looked at, not the options: they can be inherited, from systemd or by `--bind fd://3`, or made by
-    each process, with `--reuse-port`. A unix socket is for this machine, as a loopback address is.
+    The sockets are checked, not the options, because sockets can be inherited (from systemd or by `--bind fd://3`) or
+    opened by each process (with `--reuse-port`). A unix socket is local, as a loopback address is.
     """
     if all_settings.auth.is_closed_to_strangers:
         return
@@ -110,13 +110,13 @@ def post_fork(_server: Any, worker: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Watch the event loop of a process that is about to serve, and keep its garbage collector off what never goes."""
+    """Start the loop monitor, and exempt the objects made at import from garbage collection."""
     gc.collect()
     gc.freeze()
     loop_monitor.start_loop_monitor(worker.wsgi.extensions["coatcheck"].measures)
 
 
 def worker_exit(_server: Any, worker: Any) -> None:
-    """Close the connections to Redis and the broker, for whatever reason the process ends."""
+    """Close the connections to Redis and the broker, for whatever reason the process exits."""
     if (app := getattr(worker, "wsgi", None)) is not None:  # else it failed before it had one
         app.extensions["coatcheck"].close()

@@ -1,4 +1,4 @@
-"""The entry point of a web process: `gunicorn --config web/gunicorn.conf.py web.wsgi:app`."""
+"""Entry point of a web process: `gunicorn --config web/gunicorn.conf.py web.wsgi:app`."""
 
 import logging
 import os

@@ -1,1 +1,1 @@
-"""Who can call what, how often, and how much at a time."""
+"""Authorization, rate limits and quotas."""

@@ -1,4 +1,4 @@
-"""Whom the front door lets in: who they are, what they may do, and how much of it."""
+"""Authentication, scopes and limits as one policy."""
 
 from collections.abc import Callable
 
@@ -18,13 +18,13 @@ from coatcheck.web.streams.connections import Connections
 from coatcheck.workers.toolkit.tool import Catalogue
 
 PUBLIC = "public"
-"""Anybody may keep an answer, because everybody gets the same."""
+"""Any cache can keep a response, because all callers get the same."""
 PRIVATE = "private"
-"""An answer is for its caller alone, who had to prove who they are."""
+"""A response is for its authenticated caller alone."""
 
 
 class AccessPolicy:
-    """Authentication, scopes and limits, as the settings have them."""
+    """Authenticates requests, and checks the scopes and limits of calls."""
 
     def __init__(self, settings: ServerSettings, catalogue: Catalogue, connections: Callable[[], Connections]) -> None:
         """Raises InvalidSettings for tokens that cannot be read."""
@@ -46,13 +46,13 @@ class AccessPolicy:
         )
 
     def caller_of(self, request: Request) -> Caller:
-        """Whom the request acts for.
+        """Authenticate the request and return its caller.
 
         Raises:
-            Unauthenticated: it does not prove it.
-            LimitReached: nor do many others from its address. Only they are refused: whoever else is behind the same
-                address, and has a token, is served.
-            IssuerUnavailable: that cannot be known.
+            Unauthenticated: the credentials are missing or invalid.
+            LimitReached: they are, and too many such requests came from the same address. Requests with valid
+                credentials from that address are served.
+            IssuerUnavailable: the credentials cannot be verified.
         """
         try:
             return self._authenticate(request.headers.get("Authorization"))
@@ -65,12 +65,12 @@ class AccessPolicy:
             raise
 
     def admit(self, call: Call) -> None:
-        """The call may be made by its caller, now. Raises LimitReached, InsufficientScope."""
+        """Check that the caller can make the call now. Raises LimitReached, InsufficientScope."""
         self.limits.check_request(call.owner)
         self.scopes.check(call)
 
     def metadata(self) -> Blueprint | None:
-        """Where clients learn who gives tokens, if anybody does."""
+        """Return the routes of the OAuth metadata; None in other modes."""
         settings = self._settings
         if settings.auth.mode != "oauth":
             return None

@@ -1,4 +1,4 @@
-"""How much work waits for a worker."""
+"""Limit the messages that wait for a worker."""
 
 import time
 from collections.abc import Callable
@@ -9,14 +9,14 @@ from coatcheck.workers.messages.dispatcher import Dispatcher
 from coatcheck.workers.toolkit.errors import BrokerUnavailable
 
 QUEUE_CHECK_S: Final = 1.0
-"""How often the broker is asked."""
+"""Seconds between two queries of the broker."""
 
 BACKLOG_RETRY_S: Final = 5.0
-"""When a client may try again; a queue that is full does not empty in a second."""
+"""Seconds after which a client can try again; a full queue does not empty in one second."""
 
 
 class BacklogLimit:
-    """Refuses work for a queue that is full already: it would wait for longer than anybody does."""
+    """Refuses calls whose queue is full."""
 
     def __init__(self, most: int, dispatcher: Callable[[], Dispatcher]) -> None:
         self._most = most
@@ -24,10 +24,10 @@ class BacklogLimit:
         self._lengths: dict[str, tuple[float, int]] = {}
 
     def check(self, tool: str) -> None:
-        """The queue of this tool has room, as far as was known within the last second.
+        """Check that the tool's queue has room, with a queue length of at most a second ago.
 
         Raises:
-            LimitReached: it has not.
+            LimitReached: the queue is full.
         """
         if not self._most:
             return

@@ -1,4 +1,4 @@
-"""Which address a request came from. Pure."""
+"""Find the address of a request's client. Pure."""
 
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -8,10 +8,10 @@ from coatcheck.web.settings.limits import Network
 
 
 def client_address(environ: Mapping[str, Any], trusted: Sequence[Network]) -> str:
-    """The address of the client, as far as proxies that are trusted tell it. IPv6: its network, which is one household.
+    """Return the client's address as trusted proxies report it; of IPv6 the /64 network, which is one household.
 
-    Each proxy adds the address that it was called from at the end; the first from there that is no trusted proxy's is
-    the client's. What stands before it anybody can have written.
+    Each proxy appends the address of its peer. From the end, the first address that is not a trusted proxy's is the
+    client's; anything before it can be forged.
     """
     hops = [hop.strip() for hop in environ.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
     address = environ.get("REMOTE_ADDR", "")

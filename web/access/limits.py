@@ -1,4 +1,4 @@
-"""All limits in one place: what is counted, for whom, and what is said when it is too much."""
+"""All limits on requests and tasks: what is counted, for whom, and the message of a refusal."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -11,7 +11,7 @@ from coatcheck.web.settings.limits import LimitSettings
 from coatcheck.workers.messages.dispatcher import Dispatcher
 
 QUOTA_RETRY_S: Final = 10.0
-"""When a client may try again that has too many tasks: some of them have to end first."""
+"""Seconds after which a client with too many tasks can try again: some of them have to end first."""
 
 _WORDS: Final = {
     Fullness.OWNER: "You have too many tasks that have not ended; wait for some, or cancel them",
@@ -20,7 +20,7 @@ _WORDS: Final = {
 
 
 class Limits:
-    """Keeps one caller from taking what others need.
+    """Enforces the limits of an owner, a tenant, an address and a queue.
 
     Source: ext-tasks, tasks.md, "Security Considerations".
     """
@@ -41,33 +41,33 @@ class Limits:
         requests, polls, failures = settings.requests_per_s, settings.polls_per_s, settings.failures_per_minute
         self._requests = RateLimit("requests", requests, 2 * requests, processes, quota, "Too many requests")
         self._polls = RateLimit("polls", polls, 2 * polls, processes, quota, "This task is polled too often")
-        # Rare, so no process has to save round trips; and exact, so that a client that is finding out how to prove
-        # itself gets all that it may have on one connection.
+        # Failures are rare, so round trips are no concern; and exact, so that a client that is finding out how to
+        # authenticate gets its whole limit on one connection.
         self._failures = RateLimit(
             "failures", failures / 60, 2 * failures, 0, quota, "Too many requests without a valid token"
         )
 
     def check_request(self, owner: Owner, count: int = 1) -> None:
-        """One more request of this owner may be served, which costs as much as so many. Raises LimitReached."""
+        """Count a request of this owner that costs as much as `count` requests. Raises LimitReached."""
         if self._knows_owners:
             self._requests.take(owner.key, count)
 
     def check_poll(self, owner: Owner, task_id: str) -> None:
-        """One more look at this task may be served. Raises LimitReached."""
+        """Count a poll of this task. Raises LimitReached."""
         if self._knows_owners:
             self._polls.take(f"{owner.key}:{task_id[:64]}")
 
     def check_failure(self, address: str) -> None:
-        """One more request of this address that proves no owner may be told so. Raises LimitReached."""
+        """Count an unauthenticated request of this address. Raises LimitReached."""
         self._failures.take(address)
 
     def check_answers(self, answers: Mapping[str, bytes]) -> None:
-        """No answer is too large. Raises InvalidParams."""
+        """Check the size of each answer. Raises InvalidParams."""
         for key, answer in answers.items():
             _check_size(f"inputResponses.{key}", answer, self._settings.answer_bytes)
 
     def check_task(self, new: NewTask, task_id: str) -> None:
-        """One more task may be made, and is counted until it ends. Raises LimitReached, InvalidParams."""
+        """Check the limits on a new task, and count it until it ends. Raises LimitReached, InvalidParams."""
         _check_size("arguments", new.arguments, self._settings.argument_bytes)
         self.check_answers({key: answer for key, (_, answer) in new.answers.items()})
         self._backlog.check(new.tool)
@@ -81,7 +81,7 @@ class Limits:
             raise LimitReached(f"{fullness}_tasks", _WORDS[fullness], QUOTA_RETRY_S)
 
     def forget_task(self, owner: Owner, task_id: str) -> None:
-        """A task that was counted and then not made is no longer counted."""
+        """Stop counting a task that was not created after all."""
         if self._knows_owners:
             self._quota().dismiss(owner, task_id)
 

@@ -1,4 +1,4 @@
-"""Rates that hold over all web processes, and cost those nothing who stay well below them."""
+"""Rate limits that hold across all web processes without a round trip for callers well below them."""
 
 import threading
 import time
@@ -11,15 +11,15 @@ from coatcheck.tasks_store import Quota, StoreUnavailable
 from coatcheck.web.errors import LimitReached
 
 MAX_CALLERS: Final = 20_000
-"""How many callers one process remembers. Forgetting one gives it a full share again."""
+"""Callers that one process remembers. A forgotten caller has a full local bucket again."""
 
 STORE_OUTAGE_S: Final = 1.0
-"""How long everybody is let through after the store did not answer: who needs it hears that from itself."""
+"""Seconds without rate limits after the store was unavailable: requests that need it fail by themselves."""
 
 
 @dataclass(slots=True)
 class _LocalBucket:
-    """What one process gives one caller by itself: so many at once, refilled steadily."""
+    """The part of a caller's rate that one process grants by itself: a token bucket."""
 
     left: float
     at: float
@@ -27,20 +27,20 @@ class _LocalBucket:
 
 
 class RateLimit:
-    """So many a second, so many at once, for each name.
+    """Token buckets by name: so many requests per second, with a burst.
 
-    Half of both is spread over the processes: each gives its share without asking. What goes beyond comes out of
-    the other half, a bucket in the store that all share. So an ordinary caller costs no round trip, all processes
-    together never give more than the rate, and who is over it is refused from memory until there is something to give.
+    Half of both is divided among the processes, as local buckets. What exceeds them is taken from the other half, a
+    bucket in the store that all processes share. So an ordinary caller costs no round trip, all processes together
+    never exceed the rate, and a caller above it is refused from memory until tokens are available.
 
-    Without processes to give shares, all of it is in the bucket: each taking costs a round trip, and as many are given
-    at once by one process as by all.
+    With `processes` 0 the shared bucket has the whole rate: each request costs a round trip, and one process can grant
+    the whole burst.
     """
 
     def __init__(
         self, kind: str, per_s: float, at_once: float, processes: int, quota: Callable[[], Quota], words: str
     ) -> None:
-        """`processes` is how many give a share by themselves."""
+        """`processes` is the number of processes with local buckets; 0 for the shared bucket alone."""
         self._kind = kind
         part = 0.5 / processes if processes else 0.0
         self._share_per_s = per_s * part
@@ -54,10 +54,10 @@ class RateLimit:
         self._away_until = 0.0
 
     def take(self, name: str, count: int = 1) -> None:
-        """Take so many.
+        """Take `count` tokens.
 
         Raises:
-            LimitReached: not now.
+            LimitReached: there are not enough.
         """
         if not self._shared_per_s:
             return

@@ -1,4 +1,4 @@
-"""What callers must have been granted: for a method, for a tool, and for what became of a call of that tool."""
+"""Check the scopes that methods, tools and tasks need."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ NO_SCOPES: frozenset[str] = frozenset()
 
 
 class Scopes:
-    """Knows what everything needs, and refuses callers who were not granted it.
+    """Checks callers' scopes against those of methods and tools.
 
     Source: basic/authorization, "Scope Challenge Handling".
     """
@@ -22,17 +22,18 @@ class Scopes:
         self._challenger = challenger
 
     def check(self, call: Call) -> None:
-        """The caller was granted what the method needs, and the tool that it names.
+        """Check the scopes of the method, and of the tool that it names.
 
         Raises:
-            InsufficientScope: naming all that this request takes.
+            InsufficientScope: it names every scope of the request.
         """
         name = call.request.params.get("name")
         is_call = call.request.method == "tools/call" and isinstance(name, str)
         self._check(call, self._of_tool(str(name)) if is_call else NO_SCOPES)
 
     def check_task(self, call: Call, tool: str) -> None:
-        """As `check`, for a task of this tool: who may not call it may not see what it gave either.
+        """Check the scopes of the method and of the task's tool: without the right to call it, its tasks are hidden
+        too.
 
         Raises:
             InsufficientScope: as above.
@@ -40,7 +41,7 @@ class Scopes:
         self._check(call, self._of_tool(tool))
 
     def check_as(self, call: Call, method: str, scopes: frozenset[str] = NO_SCOPES) -> None:
-        """The caller of a tool that does what this method does was granted what the method needs, and these scopes.
+        """Check the scopes of a method for a tool that does the same, plus `scopes`.
 
         Raises:
             InsufficientScope: as above.
@@ -48,11 +49,11 @@ class Scopes:
         self._check(call, self._of_methods.get(method, NO_SCOPES) | scopes)
 
     def may_use(self, caller: Caller, tool: Tool) -> bool:
-        """The caller was granted what the tool needs."""
+        """Tell whether the caller can use the tool."""
         return not caller.lacks(frozenset(tool.scopes))
 
     def may_use_all(self, caller: Caller) -> bool:
-        """The caller was granted what any tool needs."""
+        """Tell whether the caller can use every tool."""
         return all(self.may_use(caller, tool) for tool in self._catalogue)
 
     def _check(self, call: Call, of_tool: frozenset[str]) -> None:
@@ -66,6 +67,6 @@ class Scopes:
 
 
 def all_scopes(catalogue: Catalogue, of_methods: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-    """Everything that any method or tool needs, sorted."""
+    """Return the scopes of all methods and tools, sorted."""
     of_tools = (tool.scopes for tool in catalogue)
     return tuple(sorted({scope for scopes in (*of_tools, *of_methods.values()) for scope in scopes}))

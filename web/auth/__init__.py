@@ -1,1 +1,1 @@
-"""Who calls: static tokens, or OAuth access tokens checked against the keys of their issuer."""
+"""Authentication of callers: static tokens, or OAuth access tokens verified with the keys of their issuer."""

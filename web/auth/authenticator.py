@@ -1,4 +1,4 @@
-"""Tells from its `Authorization` header whom a request acts for. Pure but for what the chosen mode has to look up."""
+"""Authenticate a request by its `Authorization` header."""
 
 import re
 from collections.abc import Callable
@@ -11,14 +11,14 @@ from coatcheck.web.protocol.caller import ANYBODY, Caller
 from coatcheck.web.settings.auth import AuthSettings
 
 Authenticate = Callable[[str | None], Caller]
-"""From the value of `Authorization` to the caller. Raises Unauthenticated, IssuerUnavailable."""
+"""Returns the caller for a value of `Authorization`. Raises Unauthenticated, IssuerUnavailable."""
 
 _CREDENTIALS: Final = re.compile(r"bearer(?: +([A-Za-z0-9\-._~+/]+=*))? *", re.IGNORECASE | re.ASCII)
 """Source: RFC 6750, section 2.1."""
 
 
 def authenticator(settings: AuthSettings, resource: str, challenger: Challenger) -> Authenticate:
-    """What knows callers in the mode of these settings. Raises InvalidSettings."""
+    """Return the function that authenticates callers in the configured mode. Raises InvalidWebSettings."""
     match settings.mode:
         case "tokens":
             return by_bearer(StaticTokens(settings, challenger).caller_of, challenger)
@@ -29,7 +29,8 @@ def authenticator(settings: AuthSettings, resource: str, challenger: Challenger)
 
 
 def by_bearer(caller_of: Callable[[str], Caller], challenger: Challenger) -> Authenticate:
-    """Takes a token from the header alone: an address or a cookie would end up in logs and other people's pages."""
+    """Authenticate by the bearer token in the header. A token in an address or a cookie would leak into logs and other
+    pages."""
 
     def authenticate(authorization: str | None) -> Caller:
         scheme = (authorization or "").strip().partition(" ")[0].lower()

@@ -1,4 +1,4 @@
-"""What a client is told that has to prove who it is. Pure.
+"""Build `WWW-Authenticate` challenges. Pure.
 
 Source: RFC 6750, section 3; basic/authorization, "Authorization Server Location" and "Scope Challenge Handling".
 """
@@ -10,23 +10,23 @@ from coatcheck.web.errors import InsufficientScope, Unauthenticated
 
 
 class Challenger:
-    """Refuses requests, each time with all that the client needs to do better."""
+    """Refuses requests with the challenge that tells the client how to authenticate."""
 
     def __init__(self, metadata_url: str, asked_scopes: Iterable[str]) -> None:
         self._metadata_url = metadata_url
         self._asked = tuple(asked_scopes)
 
     def missing(self) -> NoReturn:
-        """Refuses a request that brought no token."""
+        """Refuse a request without a token."""
         raise Unauthenticated("A bearer token is needed", self._challenge(self._asked))
 
     def invalid(self, why: str) -> NoReturn:
-        """Refuses a token. `why` must not repeat any of it."""
+        """Refuse a token. `why` must not contain any part of it."""
         challenge = self._challenge(self._asked, error="invalid_token", error_description=why)
         raise Unauthenticated(f"The bearer token was refused: {why}", challenge)
 
     def insufficient(self, needed: Iterable[str]) -> NoReturn:
-        """Refuses what the token does not allow; `needed` is all that the request takes, granted or not."""
+        """Refuse a token that lacks a scope; `needed` is every scope of the request, granted or not."""
         names = sorted(needed)
         raise InsufficientScope(names, self._challenge(names, error="insufficient_scope"))
 

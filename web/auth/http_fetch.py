@@ -1,4 +1,4 @@
-"""Gets JSON documents of the authorization server, all that one look-up takes by one deadline."""
+"""Fetch JSON documents of the authorization server, with one deadline for a whole look-up."""
 
 import json
 import socket
@@ -29,20 +29,20 @@ from httpcore2 import (
 from coatcheck.web.errors import IssuerUnavailable
 
 LOOKUP_LIMIT_S: Final = 5.0
-"""How long the authorization server may take for all documents of one look-up, however its octets come."""
+"""Seconds for all documents of one look-up, however slowly their bytes arrive."""
 
 MAX_DOCUMENT_BYTES: Final = 1024 * 1024
-"""No honest document is larger."""
+"""Bytes of one document."""
 
 _FAULTS: Final = (NetworkError, OSError, ProtocolError, ProxyError, TimeoutException, ValueError)
-"""What goes wrong on the way to a document; ValueError is for an address that cannot be one."""
+"""Exceptions of a fetch; ValueError is for an invalid address."""
 
 
 class DocumentFetcher(NetworkBackend):
-    """Fetches documents until its deadline, at which it cuts the connection, whatever is under way on it.
+    """Fetches documents until its deadline, when it shuts down its connections, whatever they are doing.
 
-    A time limit for each read would not do: a server that sends an octet now and then keeps within it for ever. Only
-    the resolver of host names keeps to limits of its own.
+    A time limit for each read does not suffice: a server that sends a byte now and then never exceeds it. Only the
+    resolver of host names has limits of its own.
     """
 
     def __init__(self, limit_s: float = LOOKUP_LIMIT_S) -> None:
@@ -89,7 +89,7 @@ class DocumentFetcher(NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[SOCKET_OPTION] | None = None,
     ) -> NetworkStream:
-        """Connect to the first address of this host that answers; each has an equal part of the time that is left."""
+        """Connect to the first address of this host that responds; each gets an equal part of the remaining time."""
         addresses = list(dict.fromkeys(at[0] for *_, at in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
         fault: Exception = ConnectTimeout("The deadline has passed")
         for number, address in enumerate(addresses):
@@ -114,7 +114,7 @@ class DocumentFetcher(NetworkBackend):
                 connection.shutdown(socket.SHUT_RDWR)
 
     def _found(self, url: str) -> dict[str, Any] | None:
-        """Return the JSON object at this address, None for any status but 200: keys are where the operator said."""
+        """Return the JSON object at this address, or None for any status but 200; redirects are not followed."""
         try:
             body = self._body(url)
         except _FAULTS as fault:
@@ -146,7 +146,7 @@ class DocumentFetcher(NetworkBackend):
 
 
 def _proxy_for(url: str) -> Proxy | None:
-    """Return the proxy that the environment names for this address, as for every program on this machine."""
+    """Return the proxy that the environment names for this address."""
     parts = urlsplit(url)
     named = "" if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme, "")
     if not named:

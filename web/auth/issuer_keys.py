@@ -1,4 +1,4 @@
-"""The public keys of the authorization server, kept for a while."""
+"""Fetch and cache the public keys of the authorization server."""
 
 import logging
 import threading
@@ -20,13 +20,13 @@ logger = logging.getLogger(__name__)
 PublicKey = RSAKey | ECKey | OKPKey
 
 KEYS_FRESH_S: Final = 900.0
-"""How long keys are used before they are fetched again, so that one that was withdrawn stops counting."""
+"""Seconds after which keys are fetched again, so that a withdrawn key is no longer accepted."""
 
 KEYS_STALE_S: Final = 86_400.0
-"""How long keys are used when the authorization server cannot be asked: its outage logs nobody out for a day."""
+"""Seconds that keys are used while the authorization server is unavailable."""
 
 KEY_WAIT_S: Final = 3.0
-"""How long a request waits for a fetch that it depends on, which costs a greenlet."""
+"""Seconds that a request waits for a fetch that it depends on; the wait occupies a greenlet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +42,17 @@ class KeySet:
         return time.monotonic() - self.fetched_at
 
     def find(self, key_id: str | None) -> PublicKey | None:
-        """Return the key of this id, or the only one there is when none is named."""
+        """Return the key with this id, or the only key when no id is given."""
         if key_id is None:
             return next(iter(self.keys.values())) if len(self.keys) == 1 else None
         return self.keys.get(key_id)
 
 
 class IssuerKeys:
-    """Finds the key that a token names, and fetches the keys again when it is unknown, but not all the time.
+    """Finds the key that a token names, and fetches the keys again when it is unknown, at most once per cooldown.
 
-    A thread of its own fetches, one at a time, and no lock is held meanwhile: a slow authorization server delays nobody
-    whose key is known.
+    A separate thread fetches, one at a time, and holds no lock meanwhile: a slow authorization server does not delay
+    requests whose key is known.
     """
 
     def __init__(self, settings: AuthSettings, limit_s: float = LOOKUP_LIMIT_S, wait_s: float = KEY_WAIT_S) -> None:
@@ -65,14 +65,14 @@ class IssuerKeys:
         self._lock = threading.Lock()
         self._known = KeySet({}, float("-inf"))
         self._fetched = threading.Event()
-        """Set unless a fetch is under way."""
+        """Set unless a fetch is in progress."""
         self._fetched.set()
         self._began_at = float("-inf")
         self._fault = ""
         """Why the last fetch failed."""
 
     def get(self, key_id: str | None) -> PublicKey | None:
-        """Return the key of this id, or the only one when the token names none; None when there is no such key.
+        """Return the key with this id, or the only key when the token names none; None when there is no such key.
 
         Raises:
             IssuerUnavailable: that cannot be known now.
@@ -97,7 +97,7 @@ class IssuerKeys:
         return None
 
     def _fetch_if_due(self) -> tuple[threading.Event, bool]:
-        """Return what is set once the last fetch has ended, and whether this call began it."""
+        """Return an event that is set once the last fetch has ended, and whether this call started it."""
         with self._lock:
             is_due = time.monotonic() - self._began_at >= self._cooldown_s
             if not self._fetched.is_set() or not is_due:
@@ -108,7 +108,7 @@ class IssuerKeys:
             return fetched, True
 
     def _fetch(self, fetched: threading.Event) -> None:
-        """Replace the known keys by those of now, if there are any that can be used."""
+        """Replace the known keys, if the fetch gives usable ones."""
         why = "the log says why"
         try:
             with DocumentFetcher(self._limit_s) as fetch:
@@ -132,7 +132,7 @@ class IssuerKeys:
         return usable
 
     def _discovered(self, fetch: DocumentFetcher) -> str:
-        """Return where the issuer says that its keys are.
+        """Return the URL of the keys from the issuer's metadata.
 
         Source: OpenID Connect Discovery 1.0, section 4; RFC 8414, section 3.
         """
@@ -153,7 +153,7 @@ class IssuerKeys:
 
 
 def _usable(described: Any) -> tuple[str, PublicKey] | None:
-    """Return the id and the key, or None for one that cannot be used here: one of many must not spoil the others."""
+    """Return the id and the key, or None for an unusable one: one invalid key must not affect the others."""
     if not isinstance(described, dict):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Where clients learn which authorization server gives tokens for this one.
+"""Serve the metadata that tell clients which authorization server issues tokens for this server.
 
 Source: RFC 9728; basic/authorization, "Authorization Server Location".
 """
@@ -15,13 +15,13 @@ WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 
 
 def metadata_url(resource: str) -> str:
-    """Where the metadata of a resource are: between its host and its path. Source: RFC 9728, section 3.1."""
+    """Return the URL of a resource's metadata, between its host and its path. Source: RFC 9728, section 3.1."""
     parts = urlsplit(resource)
     return f"{parts.scheme}://{parts.netloc}{WELL_KNOWN}{parts.path}"
 
 
 def metadata(resource: str, issuer: str, scopes: Sequence[str], name: str) -> Blueprint:
-    """The routes of the metadata; everybody may read them, web pages too, because they hold nothing of anybody."""
+    """Return the routes of the metadata. They are public, and web pages can read them."""
     blueprint = Blueprint("metadata", __name__)
     document = compact_json(
         {

@@ -1,4 +1,4 @@
-"""Callers with a token that the operator made: `COATCHECK_AUTH=tokens`."""
+"""Authenticate callers by tokens that the operator created: `COATCHECK_AUTH=tokens`."""
 
 import hashlib
 import hmac
@@ -24,11 +24,11 @@ from coatcheck.web.settings.auth import SCOPE, AuthSettings
 logger = logging.getLogger(__name__)
 
 FILE_CHECK_S: Final = 1.0
-"""How often the file is looked at: a new token works, and a removed one no longer does, that much later at most."""
+"""Seconds between two checks of the file, so the maximum delay until a change takes effect."""
 
 
 class TokenEntrySchema(Schema):
-    """One `[[token]]`."""
+    """Schema of a `[[token]]` table."""
 
     sha256 = fields.String(required=True, validate=Regexp(r"[0-9a-f]{64}\Z", error="is 64 hexadecimal digits"))
     tenant = fields.String(load_default="")
@@ -42,14 +42,14 @@ TOKEN_ENTRIES: Final = TokenEntrySchema(many=True)
 
 @dataclass(frozen=True, slots=True)
 class TokenEntry:
-    """One token as the file knows it: not the token itself."""
+    """The digest of one token, and its caller."""
 
     digest: bytes
     caller: Caller
 
 
 class StaticTokens:
-    """Knows the tokens of a file, or of a text that stands for one."""
+    """The tokens of a file, and those of a variable."""
 
     def __init__(self, settings: AuthSettings, challenger: Challenger) -> None:
         """Raises InvalidSettings for entries that cannot be read."""
@@ -62,7 +62,7 @@ class StaticTokens:
         self._check_at = time.monotonic() + FILE_CHECK_S
 
     def caller_of(self, token: str) -> Caller:
-        """Whom this token was made for.
+        """Return the caller of this token.
 
         Raises:
             Unauthenticated: nobody, or its time is over.
@@ -79,12 +79,13 @@ class StaticTokens:
         return replace(caller, is_known=partial(self._is_current, digest, caller))
 
     def _is_current(self, digest: bytes, caller: Caller) -> bool:
-        """The token that was taken for this caller still stands for the same one, who may do the same."""
+        """Tell whether the token still belongs to the same caller with the same rights."""
         self._reload_if_changed()
         return self._callers.get(digest) == caller
 
     def _reload_if_changed(self) -> None:
-        """A file that changed was read again. One that cannot be read changes nothing: a slip locks nobody out."""
+        """Read the file again if it has changed. An unreadable file changes nothing, so that a mistake locks nobody
+        out."""
         now = time.monotonic()
         if self._file is None or now < self._check_at:
             return
@@ -101,7 +102,7 @@ class StaticTokens:
             self._set_entries(entries)
 
     def _set_entries(self, entries: tuple[TokenEntry, ...]) -> None:
-        """These are the tokens from now on; of two entries for one token the first counts."""
+        """Replace the tokens; of two entries for one token the first counts."""
         self._entries = entries
         self._callers = {entry.digest: entry.caller for entry in reversed(entries)}
         logger.info("tokens known: %s", len(entries))
@@ -114,7 +115,7 @@ def entries_of(settings: AuthSettings) -> tuple[TokenEntry, ...]:
 
 
 def read_entries(file: Path) -> tuple[TokenEntry, ...]:
-    """The entries of a file. Raises InvalidSettings."""
+    """Read the entries of a file. Raises InvalidWebSettings."""
     try:
         text = text_of(file)
     except ValueError as fault:
@@ -123,7 +124,7 @@ def read_entries(file: Path) -> tuple[TokenEntry, ...]:
 
 
 def parse_entries(variable: str, text: str) -> tuple[TokenEntry, ...]:
-    """The entries of a text in TOML. Raises InvalidSettings, whose message holds no value of the text."""
+    """Parse entries in TOML. Raises InvalidWebSettings, whose message contains no value of the text."""
     try:
         document = tomllib.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as fault:  # also numbers without end, and lists in lists in lists
@@ -150,7 +151,7 @@ def _entry(fields: Mapping[str, Any]) -> TokenEntry:
 
 
 def _file_version(file: Path) -> tuple[int, int, int] | None:
-    """Changes when the file does, also when another took its place."""
+    """Return a value that changes when the file is modified or replaced; None when it cannot be read."""
     try:
         found = file.stat()
     except OSError:

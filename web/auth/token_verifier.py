@@ -1,4 +1,4 @@
-"""Callers with an access token of an authorization server: `COATCHECK_AUTH=oauth`.
+"""Verify access tokens of an authorization server: `COATCHECK_AUTH=oauth`.
 
 Source: RFC 9068; basic/authorization, "Token Handling".
 """
@@ -19,10 +19,10 @@ from coatcheck.web.protocol.caller import Caller
 from coatcheck.web.settings.auth import AuthSettings
 
 MAX_TIME_S: Final = 253_402_300_799.0
-"""The end of the year 9999. A later time is none: it was counted in milliseconds, or is not a number."""
+"""The end of the year 9999. A later time is invalid: it is in milliseconds, or not a number."""
 
 CLOCK_SKEW_S: Final = 10.0
-"""How far the issuer's clock may be ahead of ours. None in the other direction: an expired token has expired."""
+"""Seconds that the issuer's clock can be ahead of ours. There is no tolerance for expiry."""
 
 
 class _UnknownKey(Exception):
@@ -30,7 +30,7 @@ class _UnknownKey(Exception):
 
 
 class TokenVerifier:
-    """Takes a JSON Web Token for what its issuer says it is, and for nothing else."""
+    """Verifies JSON Web Tokens of one issuer for this server."""
 
     def __init__(self, settings: AuthSettings, resource: str, challenger: Challenger) -> None:
         """`resource` is this server's canonical URI."""
@@ -43,7 +43,7 @@ class TokenVerifier:
         self._registry = JWSRegistry(algorithms=settings.algorithms, strict_check_header=False)
 
     def caller_of(self, token: str) -> Caller:
-        """Whom this token was issued to.
+        """Verify the token and return its caller.
 
         Raises:
             Unauthenticated: it is not one of this issuer for this server, now.
@@ -91,7 +91,7 @@ class TokenVerifier:
         return Owner(tenant, self._text(claims, self._settings.principal_claim))
 
     def _text(self, claims: Mapping[str, Any], claim: str) -> str:
-        """Return what a claim says; two callers whose tokens lack it would be one."""
+        """Return the text of a required claim: callers whose tokens lack it would be the same owner."""
         value = claims.get(claim)
         if not isinstance(value, str) or not value or not _is_unicode(value):
             self._challenger.invalid(f"it has no {claim} that is a text")
@@ -111,7 +111,7 @@ def _is_time(value: object) -> bool:
 
 
 def _is_unicode(text: str) -> bool:
-    """Tell whether the text can be stored and sent: JSON can name halves of characters."""
+    """Tell whether the text can be encoded: JSON can contain lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

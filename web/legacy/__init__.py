@@ -1,6 +1,6 @@
-"""MCP as it was spoken before sessions went away: revisions 2025-11-25, 2025-06-18 and 2025-03-26, at the same address.
+"""The legacy revisions 2025-11-25, 2025-06-18 and 2025-03-26, served at the same address as the current one.
 
-All that is old stands in this folder; nothing outside it knows an old name but the application, which puts it in.
+Everything about legacy revisions is in this folder; only the application imports it.
 """
 
 from coatcheck.web.legacy.handler import LegacyHandler

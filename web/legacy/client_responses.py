@@ -1,4 +1,4 @@
-"""What older clients answer: a POST that holds the response to a request of ours."""
+"""Handle the responses of legacy clients to requests of the server."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,12 +13,12 @@ from coatcheck.web.tool_calls.jobs import Jobs
 
 
 def is_response(body: object) -> bool:
-    """The message answers one of ours."""
+    """Tell whether the message is a response to a request of the server."""
     return isinstance(body, Mapping) and "method" not in body and ("result" in body or "error" in body)
 
 
 class ClientResponses:
-    """Takes responses on any web process: what a response answers stands in its id."""
+    """Handles responses on any web process: the id of a response names the task and the input."""
 
     def __init__(self, connections: Callable[[], Connections], jobs: Jobs, scopes: Scopes) -> None:
         self._connections = connections
@@ -26,14 +26,14 @@ class ClientResponses:
         self._scopes = scopes
 
     def take(self, body: Mapping[str, object], call: Call) -> None:
-        """The input is answered, as `tasks/update` would have done it.
+        """Store the answer, as `tasks/update` does.
 
-        An error says that the client cannot show what it was asked; the call that waits for it hears of that, and the
-        input stays open. Nothing changes for what does not fit, and for an input that is unknown, answered or another
-        owner's: a response gets no answer that could say so.
+        An error means that the client cannot show the input: it stays open, and the call that waits for it is told. An
+        invalid answer, and one for an unknown, answered or foreign input, is ignored: a response has no response that
+        could report it.
 
         Raises:
-            InvalidMessage: it is no response.
+            InvalidMessage: it is not a valid response.
 
         Source: 2025-11-25, basic/transports, "Sending Messages to the Server".
         """

@@ -1,4 +1,4 @@
-"""From a message of an older client to the bytes that answer it."""
+"""Handle the messages of legacy revisions."""
 
 from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from coatcheck.web.protocol.response import (
     Reply,
     ResponseGenerator,
     RpcResponse,
-    start_response,
+    begin_response,
 )
 from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.connections import Connections
@@ -38,26 +38,26 @@ Serve = Callable[[LegacyRequest], LegacyResult | LegacyWait]
 NOTIFICATIONS: Final = frozenset(
     f"notifications/{what}" for what in ("initialized", "cancelled", "progress", "roots/list_changed", "tasks/status")
 )
-"""What clients of these revisions may tell. Source: 2025-11-25, schema, ClientNotification."""
+"""Notifications that legacy clients can send. Source: 2025-11-25, schema, ClientNotification."""
 
 MAX_BATCH_MESSAGES: Final = 50
-"""Messages of one array; they are served one after the other."""
+"""Messages of one batch; they are processed one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class LegacyMethod:
-    """A method of the older era."""
+    """A method of the legacy revisions."""
 
     serve: Serve
-    today: str
-    """The method of today that does the same, or nearest to it: what a caller must have been granted."""
+    current: str
+    """The current method with the same effect, or the nearest one; its scopes are required."""
     is_of_tasks: bool = False
-    """Only a revision that knows tasks knows the method."""
+    """The method exists only in revisions with tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageContext:
-    """How a message came: what holds for each one of an array."""
+    """What all messages of one HTTP request have in common."""
 
     revision: Revision
     caller: Caller
@@ -66,7 +66,7 @@ class MessageContext:
 
 
 class LegacyHandler:
-    """Serves clients that connect by `initialize`, without remembering that they did.
+    """The protocol handler of the legacy revisions. Clients connect by `initialize`; no session is kept.
 
     Source: revisions 2025-11-25, 2025-06-18 and 2025-03-26.
     """
@@ -84,7 +84,7 @@ class LegacyHandler:
     ) -> None:
         self._admit = access_policy.admit
         self._responses = ClientResponses(connections, jobs, access_policy.scopes)
-        # Where everybody is the same owner, only those who are on this machine may see each other's work.
+        # Without authentication all callers are one owner; tasks are listed only if they are all on this machine.
         lists_tasks = settings.auth.mode != "none" or not settings.auth.allow_anonymous
         lifecycle = Lifecycle(settings, lists_tasks=lists_tasks)
         tools = LegacyTools(catalogue, settings, lists, calls, jobs)
@@ -106,11 +106,11 @@ class LegacyHandler:
         self.methods: Collection[str] = NOTIFICATIONS | self._methods.keys()
 
     def accepts(self, body: object, header: HeaderLookup) -> bool:
-        """The message is written in an older revision."""
+        """Tell whether the message is of a legacy revision."""
         return revision_of(body, header) is not None
 
     def handle(self, body: object, caller: Caller, header: HeaderLookup) -> Reply:
-        """What the client gets; nothing that it sends raises here."""
+        """Handle the message and return its reply. Does not raise for anything that a client sends."""
         revision = revision_of(body, header)
         assert revision is not None
         sent = MessageContext(revision, caller, header, accepted_types(header("Accept") or "").event_stream)
@@ -118,10 +118,11 @@ class LegacyHandler:
             return self._one(body, sent)
         if fault := _fault_of_batch(body, revision):
             return self._replies.refused(InvalidMessage(fault))
-        return start_response(self._each(body, sent), is_streamed=sent.takes_events)
+        return begin_response(self._each(body, sent), is_streamed=sent.takes_events)
 
     def _each(self, messages: list[object], sent: MessageContext) -> ResponseGenerator:
-        """The responses to an array, in one. Source: 2025-03-26, basic/transports, "Sending Messages to the Server"."""
+        """Handle a batch, and return the responses as one array. Source: 2025-03-26, basic/transports, "Sending
+        Messages to the Server"."""
         parts = []
         for message in messages:
             reply = self._one(message, sent)
@@ -144,10 +145,10 @@ class LegacyHandler:
                 return ACCEPTED
             message = message_of(body)
             if message.id is None:
-                return ACCEPTED  # no notification of a client means anything here
+                return ACCEPTED  # notifications have no effect
             method = message.method
             return self._served(message.method, message.params, message.id, sent)
-        except Exception as fault:  # noqa: BLE001 - a client must not meet an exception that nobody thought of
+        except Exception as fault:  # noqa: BLE001 - no client receives an unexpected exception
             return self._replies.refused(fault, method, request_id)
 
     def _served(self, method: str, params: Mapping[str, object], request_id: RequestId, sent: MessageContext) -> Reply:
@@ -158,12 +159,12 @@ class LegacyHandler:
         meta = params.get("_meta", {})
         if not isinstance(meta, Mapping):
             raise InvalidParams("_meta is an object")
-        call = _call(sent, Request(request_id, entry.today, params, meta, revision.capabilities))
+        call = _call(sent, Request(request_id, entry.current, params, meta, revision.capabilities))
         self._admit(call)
         token = call.request.progress_token
         reply = entry.serve(LegacyRequest(request_id, method, call, revision, sent.takes_events, token))
         if isinstance(reply, Generator):
-            return start_response(self._answering(reply, method, request_id), is_streamed=sent.takes_events)
+            return begin_response(self._answering(reply, method, request_id), is_streamed=sent.takes_events)
         return self._replies.result(request_id, reply)
 
     def _answering(self, wait: LegacyWait, method: str, request_id: RequestId) -> ResponseGenerator:
@@ -179,7 +180,7 @@ def _call(sent: MessageContext, request: Request) -> Call:
 
 
 def _fault_of_batch(messages: list[object], revision: Revision) -> str:
-    """Why these messages are not served together, or nothing. Source: 2025-03-26, basic/lifecycle, "Initialization"."""
+    """Return why the batch is invalid, or an empty string. Source: 2025-03-26, basic/lifecycle, "Initialization"."""
     if not revision.has_batches:
         return f"Batches are not part of {revision.name}; send one message per POST"
     if not 1 <= len(messages) <= MAX_BATCH_MESSAGES:

@@ -1,4 +1,4 @@
-"""What a job asks, as a request to an older client; and the id by which the client's response finds its input. Pure."""
+"""Convert a task's inputs to requests for a legacy client, whose ids name the input. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,22 +10,22 @@ from coatcheck.web.legacy.serialization import related_to
 from coatcheck.workers.toolkit.inputs import ELICITATION, ROOTS, SAMPLING
 
 REQUEST_ID_PREFIX: Final = "input"
-"""Leads the ids of our requests."""
+"""Prefix of the ids of the server's requests."""
 
 
 def request_id(task_id: str, input_key: str) -> str:
-    """The id of the request that asks for this input: whatever process gets the response knows what it answers."""
+    """Return the id of the request for this input, from which any process can find the input."""
     return f"{REQUEST_ID_PREFIX}/{task_id}/{input_key}"
 
 
 def input_of(response_id: object) -> tuple[str, str] | None:
-    """The task and the input that a response is about, or None when it is about no request of ours."""
+    """Return the task id and the input key in a response's id; None when it is not an id of ours."""
     parts = response_id.split("/", 2) if isinstance(response_id, str) else []
     return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == REQUEST_ID_PREFIX else None
 
 
 def can_be_asked(revision: Revision, request: bytes) -> bool:
-    """The revision has a request for this, whatever a client of it declared.
+    """Tell whether the revision has a request for this input.
 
     Source: 2025-06-18, client/elicitation, "Requested Schema": a form has neither modes nor multiple selections.
     """
@@ -38,7 +38,7 @@ def can_be_asked(revision: Revision, request: bytes) -> bool:
 
 
 def request_message(revision: Revision, task_id: str, input_key: str, request: bytes) -> bytes:
-    """The JSON-RPC request that asks for the input. Source: 2025-11-25, client/elicitation, client/sampling."""
+    """Return the JSON-RPC request for the input. Source: 2025-11-25, client/elicitation, client/sampling."""
     asked = orjson.loads(request)
     number = request_id(task_id, input_key)
     params = _params(revision, asked["method"], asked["params"], number)
@@ -60,7 +60,7 @@ def _params(revision: Revision, method: str, params: Mapping[str, Any], number: 
 
 
 def _singles(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A message with several blocks as several messages. Source: 2025-06-18, schema, SamplingMessage."""
+    """Split a message with several blocks into messages of one block. Source: 2025-06-18, schema, SamplingMessage."""
     blocks = message["content"] if isinstance(message["content"], list) else [message["content"]]
     return [{**message, "content": block} for block in blocks]
 

@@ -15,13 +15,13 @@ LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", 
 
 
 class InitializeParams(Params):
-    """Source: schema, InitializeRequestParams. What the client says of itself would have to be remembered."""
+    """Schema of the parameters of `initialize`. The client's own description is not kept: there are no sessions."""
 
     protocol_version = fields.String(required=True, data_key="protocolVersion")
 
 
 class LevelParams(Params):
-    """Source: schema, SetLevelRequestParams."""
+    """Schema of the parameters of `logging/setLevel`."""
 
     level = fields.String(required=True, validate=OneOf(LOG_LEVELS))
 
@@ -31,7 +31,7 @@ LEVEL_PARAMS: Final = LevelParams()
 
 
 class Lifecycle:
-    """What goes before and beside the calls."""
+    """Serves the methods of connections."""
 
     def __init__(self, settings: ServerSettings, *, lists_tasks: bool) -> None:
         self._server_info = settings.workers.server_info
@@ -39,7 +39,7 @@ class Lifecycle:
         self._lists_tasks = lists_tasks
 
     def initialize(self, request: LegacyRequest) -> dict[str, object]:
-        """The revision that is going to be spoken: the one that was asked for, if it is an older one.
+        """Return the revision to use: the requested one, if it is a legacy revision.
 
         Source: 2025-11-25, basic/lifecycle, "Version Negotiation".
         """
@@ -48,10 +48,10 @@ class Lifecycle:
         return initialize_result(revision, self._server_info, self._instructions, lists_tasks=self._lists_tasks)
 
     def ping(self, _request: LegacyRequest) -> dict[str, object]:
-        """Source: 2025-11-25, basic/utilities/ping."""
+        """Return an empty result."""
         return {}
 
     def set_level(self, request: LegacyRequest) -> dict[str, object]:
-        """Accepted; no log message is ever sent to a client. Source: 2025-11-25, server/utilities/logging."""
+        """Accept a level; no log messages are sent to clients. Source: 2025-11-25, server/utilities/logging."""
         request.call.params(LEVEL_PARAMS)
         return {}

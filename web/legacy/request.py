@@ -1,4 +1,4 @@
-"""One request of an older client."""
+"""A request of a legacy client."""
 
 from dataclasses import dataclass
 
@@ -9,15 +9,15 @@ from coatcheck.web.protocol.envelope import RequestId
 
 @dataclass(frozen=True, slots=True)
 class LegacyRequest:
-    """A request whose envelope is in order, on its way to the method that serves it."""
+    """A request with a valid envelope."""
 
     request_id: RequestId
     method: str
     call: Call
-    """The request as today's code sees it: with the capabilities that its revision stands for, and under the name that
-    its method has today, which is what scopes are given for."""
+    """The call as current code expects it: with the name of the current method, for its scopes, and the capabilities
+    that the revision implies."""
     revision: Revision
     takes_events: bool
-    """The answer may be an event stream."""
+    """The response can be an event stream."""
     token: RequestId | None
-    """What progress is to be reported under, when the client wants any."""
+    """The token of progress notifications; None when the client wants none."""

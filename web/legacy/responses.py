@@ -1,4 +1,4 @@
-"""The JSON-RPC responses of the older era."""
+"""Create the JSON-RPC responses of legacy revisions."""
 
 from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import replace
@@ -25,32 +25,32 @@ from coatcheck.web.rpc.error_responses import ErrorResponses
 LegacyResult = Mapping[str, object]
 
 LegacyWait = Generator[bytes | None, None, LegacyResult]
-"""The wait for a result: messages meanwhile, None for a pause, and at last the result."""
+"""Yields messages and None for a pause, and returns the result."""
 
 LEGACY_CODES: Final[Mapping[int, int]] = {
     HEADER_MISMATCH: INVALID_REQUEST,
     MISSING_CAPABILITY: INVALID_PARAMS,
     UNSUPPORTED_VERSION: INVALID_REQUEST,
 }
-"""What stands for a code that these revisions do not know."""
+"""Replacements for error codes that legacy revisions do not have."""
 
 
 class LegacyResponses:
-    """Results and errors, as older clients read them."""
+    """Serializes results and errors for legacy clients."""
 
     def __init__(self, methods: Collection[str], count_limit: Callable[[str], None]) -> None:
-        """See `ErrorResponses`."""
+        """Take the arguments of `ErrorResponses`."""
         self._refusals = ErrorResponses(methods, count_limit)
 
     def result(self, request_id: RequestId, result: LegacyResult) -> RpcResponse:
-        """The response that a request hoped for."""
+        """Return the response with a result."""
         return RpcResponse(result_message(request_id, orjson.dumps(result), {}))
 
     def refused(self, fault: Exception, method: str = "?", request_id: RequestId | None = None) -> RpcResponse:
-        """The error that answers this exception.
+        """Return the error response for an exception.
 
-        Older clients read no body but that of a success; a message that cannot be understood is refused by its status,
-        and so is whatever is said before there is one.
+        Legacy clients read the body of HTTP 200 only, so most errors have that status; a message that cannot be parsed,
+        and a request that is refused before its body is read, keep their own.
 
         Source: 2025-11-25, basic/transports, "Sending Messages to the Server".
         """
@@ -62,7 +62,7 @@ class LegacyResponses:
 
 
 def task_support_error(why: str) -> CallFailed:
-    """A tool is called as a task that it cannot be, or not as the task that it has to be.
+    """Return the error of a tool that does not support being called as a task, or requires it.
 
     Source: 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation".
     """
@@ -74,7 +74,7 @@ def _told(refusal: JsonRpcError) -> JsonRpcError:
         return refusal
     message = refusal.message
     if refusal.code == MISSING_CAPABILITY:
-        # These clients declare nothing with a request, so to ask that of them leads nowhere.
+        # These clients declare nothing with a request, so they cannot follow the usual advice.
         data = refusal.data if isinstance(refusal.data, Mapping) else {}
         kinds = ", ".join(data.get("requiredCapabilities") or ("elicitation",))
         message = f"The tool asks what this host cannot show ({kinds}); call it from a host that shows such questions"

@@ -1,4 +1,4 @@
-"""The older revisions: what each of them knows, and what its clients are taken to be able to do. Pure."""
+"""The legacy revisions: the features of each, and the capabilities that its clients are assumed to have. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One revision. Where it knows less than the newest, what is sent to its clients is made to fit."""
+    """A legacy revision and its features."""
 
     name: str
     capabilities: Mapping[str, Any]
-    """What a client is taken to have declared: it says so when it connects, and nothing is remembered of that. A client
-    that cannot do it answers with an error, and is not asked anything twice on one stream."""
+    """Capabilities that every client is assumed to have: what it declared in `initialize` is not kept. A client that
+    lacks one responds with an error, and is not sent the same request again on one stream."""
     has_batches: bool = False
-    """Several messages may come in one array."""
+    """Several messages can come in one array."""
     has_structure: bool = True
     """Tools have titles, metadata and output schemas, and results have structured content and links."""
     has_tasks: bool = False
-    """Calls may become tasks, tools may have icons, and forms have modes and titled choices."""
+    """Calls can become tasks, tools can have icons, and forms have modes and titled choices."""
 
 
 REVISIONS: Final[Mapping[str, Revision]] = {
@@ -36,7 +36,7 @@ REVISIONS: Final[Mapping[str, Revision]] = {
 """By name, the newest first."""
 
 NEWEST_LEGACY: Final = REVISIONS["2025-11-25"]
-"""What is offered to a client that asks for another. Source: 2025-11-25, basic/lifecycle, "Version Negotiation"."""
+"""Offered to a client that requests another revision. Source: 2025-11-25, basic/lifecycle, "Version Negotiation"."""
 
 DEFAULT_REVISION: Final = REVISIONS["2025-03-26"]
-"""What a client speaks that does not say. Source: 2025-11-25, basic/transports, "Protocol Version Header"."""
+"""The revision of a client that names none. Source: 2025-11-25, basic/transports, "Protocol Version Header"."""

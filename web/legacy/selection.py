@@ -1,4 +1,4 @@
-"""Tells which messages are of the older era, and of which revision. Pure."""
+"""Determine whether a message is of a legacy revision, and of which. Pure."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -11,16 +11,16 @@ INITIALIZE: Final = "initialize"
 
 
 def revision_of(body: object, header: HeaderLookup) -> Revision | None:
-    """The older revision that a message is written in; None for a message of today.
+    """Return the legacy revision of a message; None for a message of the current revision.
 
-    Whatever says so itself is of today, by its `_meta` or by the version in its header. Of the others, `initialize`
-    opens the older era, and a version in the header names the revision; one that nobody speaks gets today's error.
-    Where there is no version at all, the header that names the method tells a client of today, which forgot it.
+    A message that names the current revision, in its `_meta` or its header, is of the current revision. Of the others,
+    `initialize` is legacy, and the version in the header names the revision; an unknown version is left to the current
+    handler, which refuses it. Without a version, the header `Mcp-Method` shows a client of the current revision.
 
     Source: 2025-11-25, basic/transports, "Protocol Version Header"; 2026-07-28, basic/versioning.
     """
     sent = header(VERSION_HEADER)
-    if _declares_today(body) or (sent is not None and trimmed(sent) in SUPPORTED_VERSIONS):
+    if _declares_current(body) or (sent is not None and trimmed(sent) in SUPPORTED_VERSIONS):
         return None
     if isinstance(body, Mapping) and body.get("method") == INITIALIZE:
         return NEWEST_LEGACY
@@ -29,7 +29,7 @@ def revision_of(body: object, header: HeaderLookup) -> Revision | None:
     return DEFAULT_REVISION if isinstance(body, Mapping | list) and header(METHOD_HEADER) is None else None
 
 
-def _declares_today(body: object) -> bool:
+def _declares_current(body: object) -> bool:
     params = body.get("params") if isinstance(body, Mapping) else None
     meta = params.get("_meta") if isinstance(params, Mapping) else None
     return isinstance(meta, Mapping) and PROTOCOL_VERSION in meta

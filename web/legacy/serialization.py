@@ -1,4 +1,4 @@
-"""How results, tasks and tools look in the older revisions. Pure; the home of their camelCase."""
+"""Serialize results, tasks and tools for legacy revisions. Pure; their camelCase stays here."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -12,7 +12,8 @@ from coatcheck.web.server.threads import compute
 from coatcheck.workers.toolkit.tool import Mode
 
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
-"""In `_meta`: which task a message is about. Source: 2025-11-25, basic/utilities/tasks, "Related Task Metadata"."""
+"""`_meta` key of the task that a message is about. Source: 2025-11-25, basic/utilities/tasks, "Related Task Metadata".
+"""
 
 STATUS_NOTIFICATION: Final = "notifications/tasks/status"
 
@@ -25,13 +26,13 @@ TASK_SUPPORT: Final[Mapping[Mode, str]] = {
 """Source: 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"."""
 
 _NEWER_THAN_STRUCTURE: Final = ("title", "outputSchema", "_meta")
-"""What a tool has since 2025-06-18."""
+"""Fields of a tool that 2025-03-26 does not have."""
 
 
 def initialize_result(
     revision: Revision, server_info: Mapping[str, str], instructions: str, *, lists_tasks: bool
 ) -> dict[str, object]:
-    """An InitializeResult. Source: 2025-11-25, basic/lifecycle, "Initialization"."""
+    """Return an InitializeResult. Source: 2025-11-25, basic/lifecycle, "Initialization"."""
     capabilities: dict[str, object] = {"tools": {}, "logging": {}}
     if revision.has_tasks:
         listing: dict[str, object] = {"list": {}} if lists_tasks else {}
@@ -45,7 +46,7 @@ def initialize_result(
 
 
 def legacy_tool(revision: Revision, described: Mapping[str, Any], mode: Mode) -> dict[str, object]:
-    """A Tool, of what today's list says of it.
+    """Return a Tool, from its description in the current revision.
 
     Source: schema, Tool, of each revision: an output schema is one of an object.
     """
@@ -63,12 +64,12 @@ def legacy_tool(revision: Revision, described: Mapping[str, Any], mode: Mode) ->
 
 
 def legacy_list_tools_result(tools: Sequence[Mapping[str, object]], next_cursor: str) -> dict[str, object]:
-    """A ListToolsResult; no cursor on the last page."""
+    """Return a ListToolsResult; no cursor on the last page."""
     return {"tools": tools, "nextCursor": next_cursor} if next_cursor else {"tools": tools}
 
 
 def legacy_call_result(revision: Revision, result: Result, task_id: str = "") -> dict[str, object]:
-    """A CallToolResult, of today's; with the id of the task that it is the result of, if that is to be told.
+    """Return a CallToolResult, from one of the current revision; with the id of its task, if one is given.
 
     Source: schema, CallToolResult, of each revision: structured content is an object.
     """
@@ -89,12 +90,12 @@ def _loaded(result: bytes) -> dict[str, Any]:
 
 
 def related_to(task_id: str) -> dict[str, object]:
-    """The metadata of a message about this task."""
+    """Return the `_meta` of a message about this task."""
     return {RELATED_TASK: {"taskId": task_id}}
 
 
 def legacy_task(task: Task) -> dict[str, object]:
-    """A Task. Source: 2025-11-25, basic/utilities/tasks, "Task"."""
+    """Return a Task. Source: 2025-11-25, basic/utilities/tasks, "Task"."""
     shown: dict[str, object] = {"taskId": task.task_id, "status": task.status.value}
     message = task.message or (task.error.message if task.error is not None else "")
     if message:
@@ -107,23 +108,23 @@ def legacy_task(task: Task) -> dict[str, object]:
 
 
 def legacy_create_task_result(task: Task) -> dict[str, object]:
-    """A CreateTaskResult. Source: 2025-11-25, basic/utilities/tasks, "Creating Tasks"."""
+    """Return a CreateTaskResult. Source: 2025-11-25, basic/utilities/tasks, "Creating Tasks"."""
     return {"task": legacy_task(task)}
 
 
 def legacy_list_tasks_result(tasks: Sequence[Task], next_cursor: str) -> dict[str, object]:
-    """A ListTasksResult; no cursor on the last page. Source: 2025-11-25, basic/utilities/tasks, "Listing Tasks"."""
+    """Return a ListTasksResult. Source: 2025-11-25, basic/utilities/tasks, "Listing Tasks"."""
     told: dict[str, object] = {"tasks": [legacy_task(task) for task in tasks]}
     return {**told, "nextCursor": next_cursor} if next_cursor else told
 
 
 def status_notification(task: Task) -> bytes:
-    """A `notifications/tasks/status`. Source: 2025-11-25, basic/utilities/tasks, "Task Status Notification"."""
+    """Return a `notifications/tasks/status`. Source: 2025-11-25, basic/utilities/tasks, "Task Status Notification"."""
     return orjson.dumps({"jsonrpc": "2.0", "method": STATUS_NOTIFICATION, "params": legacy_task(task)})
 
 
 def _without_links(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A link as a text: it is no content of 2025-03-26."""
+    """Return a resource link as text: 2025-03-26 has no links."""
     if block["type"] != "resource_link":
         return block
     return {"type": "text", "text": f"{block['name']}: {block['uri']}"}

@@ -1,4 +1,4 @@
-"""`tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel`, as they were while they were an experiment."""
+"""`tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` of the experimental tasks in 2025-11-25."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,17 +28,17 @@ from coatcheck.web.tool_calls.jobs import Jobs
 from coatcheck.workers.toolkit.tool import Catalogue
 
 CANCEL_MARGIN_S: Final = 5.0
-"""How much longer than its grace a cancel is waited for."""
+"""Seconds that a cancel is waited for beyond its grace period."""
 
 
 class LegacyTaskParams(Params):
-    """Source: 2025-11-25, schema, GetTaskRequest, GetTaskPayloadRequest and CancelTaskRequest."""
+    """Schema of the parameters with a task id."""
 
     task_id = fields.String(required=True, data_key="taskId")
 
 
 class ListParams(Params):
-    """Source: 2025-11-25, server/utilities/pagination."""
+    """Schema of the parameters of `tasks/list`."""
 
     cursor = fields.String()
 
@@ -47,11 +47,11 @@ TASK_PARAMS: Final = LegacyTaskParams()
 LIST_PARAMS: Final = ListParams()
 
 TASKS_PER_PAGE: Final = 50
-"""Tasks on one page."""
+"""Tasks on one page of `tasks/list`."""
 
 
 class LegacyTasks:
-    """The methods on tasks, which are the tasks of today. Knowing an id grants nothing here either."""
+    """Serves the methods on tasks. Every look-up includes the owner, so an id alone grants nothing."""
 
     def __init__(
         self,
@@ -73,11 +73,11 @@ class LegacyTasks:
         self._cancel_s = (store.cancel_grace_ms + store.sweep_ms) / 1000 + CANCEL_MARGIN_S
 
     def get(self, request: LegacyRequest) -> LegacyResult:
-        """The task as it stands. Source: 2025-11-25, basic/utilities/tasks, "Getting Tasks"."""
+        """Return the task. Source: 2025-11-25, basic/utilities/tasks, "Getting Tasks"."""
         return legacy_task(self._polled(request))
 
     def result(self, request: LegacyRequest) -> LegacyResult | LegacyWait:
-        """What the call would have been answered with; a task that has not ended is waited for, on a stream.
+        """Return the result of the call; for a task that has not ended, wait for it on a stream.
 
         Source: 2025-11-25, basic/utilities/tasks, "Retrieving Task Results".
         """
@@ -89,7 +89,7 @@ class LegacyTasks:
         return self._awaited(request, task.task_id)
 
     def _awaited(self, request: LegacyRequest, task_id: str) -> LegacyWait:
-        """Ask the client, once each, what the task asks; tell its changes; and end with its result.
+        """Send the task's inputs, each once, and its status changes, and return its result.
 
         Source: 2025-11-25, basic/utilities/tasks, "Input Required Status" and "Result Retrieval".
         """
@@ -120,7 +120,7 @@ class LegacyTasks:
                     put.add(key)
 
     def list(self, request: LegacyRequest) -> LegacyResult:
-        """One page of this owner's tasks, the newest first, but for those of tools that the caller may not use.
+        """Return one page of this owner's tasks, the newest first, without tasks of tools that the caller cannot use.
 
         Source: 2025-11-25, basic/utilities/tasks, "Listing Tasks".
         """
@@ -136,7 +136,8 @@ class LegacyTasks:
         return legacy_list_tasks_result(page.tasks, page.cursor)
 
     def cancel(self, request: LegacyRequest) -> LegacyWait:
-        """The task has been cancelled. A job that runs ends at its next checkpoint, or is fenced off after its grace.
+        """Cancel the task and wait until it has ended. A running job ends at its next step, or loses its lease after
+        the grace period.
 
         Source: 2025-11-25, basic/utilities/tasks, "Task Cancellation".
         """
@@ -153,13 +154,13 @@ class LegacyTasks:
         raise InvalidParams(f"taskId: the task has ended as {task.status.value}")
 
     def _polled(self, request: LegacyRequest) -> Task:
-        """The task, unless it is asked for too often."""
+        """Return the task, within the limit on polls."""
         task_id = request.call.params(TASK_PARAMS)["task_id"]
         self._limits.check_poll(request.call.owner, task_id)
         return self._permitted(request)
 
     def _permitted(self, request: LegacyRequest) -> Task:
-        """The task, of a tool that the caller may use."""
+        """Return the task, if the caller can use its tool."""
         task_id = request.call.params(TASK_PARAMS)["task_id"]
         task = self._connections().store.get(request.call.owner, task_id)
         self._scopes.check_task(request.call, task.tool)

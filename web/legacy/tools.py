@@ -34,11 +34,11 @@ from coatcheck.web.tool_calls.served_tools import TaskToolAdvice
 from coatcheck.workers.toolkit.tool import Catalogue, Mode
 
 MIN_TTL_MS: Final = 1_000
-"""A task lives so long at least: a shorter life ends before its client has looked once."""
+"""Minimum TTL in milliseconds: with a shorter one, a task expires before its client's first poll."""
 
 
 TOO_LONG_ADVICE: Final = "ask for less at once, or use a client that knows tasks"
-"""What to do where a call was too long to wait for."""
+"""Advice for a call that exceeded its time limit."""
 
 
 def _check_life(ttl: object) -> None:
@@ -47,13 +47,13 @@ def _check_life(ttl: object) -> None:
 
 
 class TaskMetadataParams(Params):
-    """Source: 2025-11-25, schema, TaskMetadata."""
+    """Schema of the `task` parameter."""
 
     ttl = fields.Raw(allow_none=True, validate=_check_life)
 
 
 class LegacyCallParams(Params):
-    """Source: 2025-11-25, schema, CallToolRequestParams."""
+    """Schema of the parameters of `tools/call`."""
 
     name = fields.String(required=True)
     arguments = fields.Dict()
@@ -64,7 +64,7 @@ LEGACY_CALL_PARAMS: Final = LegacyCallParams()
 
 
 class LegacyTools:
-    """Lists tools and calls them: as a task, if the client says so; by waiting for the job; or at once, here."""
+    """Lists and calls tools: as a task if the client requests it, by waiting for the job, or in this process."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class LegacyTools:
         self._settings = settings.web
 
     def list(self, request: LegacyRequest) -> LegacyResult:
-        """One page of what the client can call."""
+        """Return one page of the tools that the client can call."""
         described, cursor = self._lists.page(request.call)
         told = [
             legacy_tool(request.revision, tool, mode)
@@ -92,7 +92,7 @@ class LegacyTools:
         return legacy_list_tools_result(told, cursor)
 
     def call(self, request: LegacyRequest) -> LegacyResult | LegacyWait:
-        """The result, the handle of a task, or the wait for the result.
+        """Return the result or a task, or the generator that waits for the result.
 
         Source: 2025-11-25, server/tools, "Calling Tools"; basic/utilities/tasks, "Creating Tasks".
         """
@@ -108,7 +108,7 @@ class LegacyTools:
             return legacy_call_result(request.revision, self._calls.wrong_arguments(faults))
         if tool.mode == "inline":
             return _told(request, self._calls.inline(request.call, tool, arguments))
-        # What the tool wants to be answered first, its job asks when it has begun: the client can be asked at any time.
+        # The job asks for first inputs once it has started: a legacy client can be asked at any time.
         new = self._calls.new_task(request.call, tool, arguments)
         if task is None:
             return self._awaited(request, self._answerable(new))
@@ -126,11 +126,11 @@ class LegacyTools:
             return (yield from self._until_ended(request, new, task, watch))
 
     def _answerable(self, new: NewTask) -> NewTask:
-        """The task of a caller who waits: its job may ask what its client can be asked, or its model can answer."""
+        """Return the task with the capabilities of a model that can use `task_answer`, if that is offered."""
         return replace(new, capabilities=compact_json(MODEL_CAPABILITIES)) if self._advice.can_answer else new
 
     def _until_ended(self, request: LegacyRequest, new: NewTask, task: Task, watch: Watch) -> LegacyWait:
-        """The result once there is one; until then the client is asked, once each, what the job asks."""
+        """Wait for the result, and send each input of the job to the client once."""
         rising = ProgressNotifications(request.token)
         read = self._calls.reader(new.owner, task.task_id)
         limit_s = (self._settings.legacy_ms if request.takes_events else self._settings.sync_ms) / 1000
@@ -172,7 +172,7 @@ class LegacyTools:
                 yield request_message(request.revision, task.task_id, key, input_request)
 
     def _unasked(self, request: LegacyRequest, new: NewTask, task: Task, why: str) -> LegacyResult:
-        """Return what the model is told when its host does not show what the tool asks."""
+        """Return the result of a call whose client cannot show an input."""
         instead = (
             "call it from a host that shows such questions, or have the operator offer task_status and task_answer"
             " (COATCHECK_COMPANIONS), by which a model can answer"
@@ -182,7 +182,7 @@ class LegacyTools:
     def _given_up(
         self, request: LegacyRequest, new: NewTask, task: Task, why: str, instead: str = TOO_LONG_ADVICE
     ) -> LegacyResult:
-        """What the model is told when nobody waits any more: how to follow the job, or that it was cancelled."""
+        """Return the result of a call that no longer waits: how to continue with the job, or that it was cancelled."""
         if self._advice.can_follow:
             how = self._advice.in_words(task.task_id)
         elif new.idempotency_key:
@@ -193,14 +193,14 @@ class LegacyTools:
         return legacy_call_result(request.revision, self._calls.tool_error(f"{why}. {how}"))
 
     def _check_support(self, revision: Revision, mode: Mode, *, is_task: bool) -> None:
-        """Source: 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"."""
+        """Check that the tool supports the requested kind of call."""
         if is_task and mode in ("sync", "inline"):
             raise task_support_error("This tool cannot be called as a task")
         if not is_task and mode == "task_only" and (revision.has_tasks or not self._advice.can_follow):
             raise task_support_error("This tool can only be called as a task")
 
     def _is_within_reach(self, revision: Revision, mode: Mode) -> bool:
-        """A client of this revision has a way to call such a tool."""
+        """Tell whether a client of this revision can call a tool with this mode."""
         return mode != "task_only" or revision.has_tasks or self._advice.can_follow
 
     def _mode_of(self, name: str) -> Mode:
@@ -209,12 +209,12 @@ class LegacyTools:
 
 
 def _kinds(task: Task) -> str:
-    """Return the methods of the open questions, by which a host says what it can show."""
+    """Return the methods of the open inputs, comma-separated."""
     return ", ".join(sorted({orjson.loads(input_request)["method"] for input_request in task.input_requests.values()}))
 
 
 def _told(request: LegacyRequest, given: Result | Progress) -> LegacyResult | LegacyWait:
-    """What a tool gave that runs here, or is going to give."""
+    """Return the result of a tool that runs in this process, or the generator that waits for it."""
     if isinstance(given, Generator):
         return _waited_for(request, given)
     return legacy_call_result(request.revision, given)
@@ -226,7 +226,7 @@ def _waited_for(request: LegacyRequest, progress: Progress) -> LegacyWait:
 
 
 def _living_for(new: NewTask, ttl: float | None) -> NewTask:
-    """The task with the life that its client wants, if that is no longer than the tool's own.
+    """Return the task with the TTL that the client requested, if that is shorter than the tool's own.
 
     Source: 2025-11-25, basic/utilities/tasks, "TTL and Resource Management".
     """

@@ -1,1 +1,1 @@
-"""One module for each family of MCP methods."""
+"""MCP methods of the current revision, one module for each family."""

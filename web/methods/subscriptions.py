@@ -23,17 +23,18 @@ from coatcheck.web.streams.connections import Connections
 from coatcheck.web.streams.waiting import WAIT_INTERVAL_S, Stream
 
 MAX_TASKS_PER_STREAM: Final = 100
-"""On one stream; each costs as much as a request."""
+"""Each costs as much as a request."""
 
 
 class NotificationFilter(Params):
-    """Source: basic/patterns/subscriptions, "Notification Filter"; ext-tasks, tasks.md, "Task Status Notifications"."""
+    """Schema of the filter. Source: basic/patterns/subscriptions, "Notification Filter"; ext-tasks, tasks.md, "Task
+    Status Notifications"."""
 
     task_ids = fields.List(fields.String(), data_key="taskIds")
 
 
 class SubscriptionParams(Params):
-    """Source: basic/patterns/subscriptions, "Opening a Stream"."""
+    """Schema of the parameters."""
 
     notifications = fields.Nested(NotificationFilter, required=True)
 
@@ -44,7 +45,7 @@ Messages = Generator[bytes | None, None, Result]
 
 
 class Subscriptions:
-    """Opens streams on which clients hear of their tasks instead of asking again and again."""
+    """Serves streams of task states, for clients that do not poll."""
 
     def __init__(
         self, connections: Callable[[], Connections], scopes: Scopes, limits: Limits, server_info: Mapping[str, str]
@@ -55,7 +56,7 @@ class Subscriptions:
         self._server_info = server_info
 
     def listen(self, call: Call) -> Stream:
-        """Tell each state of the tasks in question, each once. Tasks that the caller does not own are left out.
+        """Send each state of the requested tasks once. Tasks that the caller does not own are left out.
 
         Source: basic/patterns/subscriptions; ext-tasks, tasks.md, "Task Status Notifications".
         """
@@ -81,7 +82,8 @@ class Subscriptions:
         return subscription_ended(call.request.id, self._server_info)
 
     def _states(self, call: Call, subscriber: Subscriber) -> Generator[bytes | None, None, None]:
-        """Each state of each task, until all have ended, the caller is no longer allowed, or the process ends."""
+        """Yield each state of each task, until all have ended, the caller is no longer valid, or the process shuts
+        down."""
         streams = self._connections().streams
         open_ids = set(subscriber.task_ids)
         while open_ids and not streams.is_ending:
@@ -99,14 +101,14 @@ class Subscriptions:
                 yield None
 
     def _whole(self, call: Call, task: Task) -> Task | None:
-        """The task with its result; None when it is gone meanwhile."""
+        """Return the task with its result; None when it is gone."""
         try:
             return self._connections().streams.whole(call.owner, task)
         except TaskNotFound:
             return None
 
     def _owned(self, call: Call, task_ids: Sequence[str]) -> tuple[str, ...]:
-        """Those of the tasks that the caller owns, in one round trip. Raises InsufficientScope."""
+        """Return those of the tasks that the caller owns, in one round trip. Raises InsufficientScope."""
         wanted = dict.fromkeys(task_ids)
         tasks = self._connections().store.get_all([(call.owner, task_id) for task_id in wanted], most=0)
         for task in tasks:

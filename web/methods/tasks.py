@@ -17,11 +17,11 @@ from coatcheck.web.tool_calls.input_responses import checked_answers
 from coatcheck.web.tool_calls.jobs import Jobs
 
 TASKS_CAPABILITY: Final[Mapping[str, object]] = {"extensions": {TASKS_EXTENSION: {}}}
-"""What a client must declare to do anything with tasks."""
+"""The capability that every method on tasks requires."""
 
 
 class UpdateParams(Params):
-    """Source: ext-tasks, tasks.md, "Task Update Requests"."""
+    """Schema of the parameters of `tasks/update`."""
 
     input_responses = fields.Dict(required=True, data_key="inputResponses")
 
@@ -30,16 +30,16 @@ UPDATE_PARAMS: Final = UpdateParams()
 
 
 def check_knows_tasks(call: Call) -> None:
-    """The client declared that it can be given tasks. Raises MissingCapability."""
+    """Check that the client declared the tasks extension. Raises MissingClientCapability."""
     if not call.request.declares_tasks:
         raise MissingClientCapability(TASKS_CAPABILITY)
 
 
 class TaskMethods:
-    """The methods on tasks. Knowing an id grants nothing: the owner is part of every look-up.
+    """Serves the methods on tasks. Every look-up includes the owner, so an id alone grants nothing.
 
-    Each raises MissingCapability before it looks at anything else, and TaskNotFound in the same words for every id that
-    is not a task of this owner.
+    Each raises MissingClientCapability before any other check, and the same TaskNotFound for every id that is not a
+    task of this owner.
     """
 
     def __init__(self, connections: Callable[[], Connections], jobs: Jobs, scopes: Scopes, limits: Limits) -> None:
@@ -49,13 +49,13 @@ class TaskMethods:
         self._limits = limits
 
     def get(self, call: Call) -> dict[str, object]:
-        """The task as it stands. Source: ext-tasks, tasks.md, "Task Polling"."""
+        """Return the task. Source: ext-tasks, tasks.md, "Task Polling"."""
         check_knows_tasks(call)
         self._limits.check_poll(call.owner, call.request.name)
         return get_task_result(self._permitted(call))
 
     def update(self, call: Call) -> Mapping[str, object]:
-        """The answers to outstanding inputs are durable, all or none; other keys and ended tasks change nothing.
+        """Store the answers to open inputs, all or none. Other keys and ended tasks change nothing.
 
         Source: ext-tasks, tasks.md, "Task Update Requests".
         """
@@ -66,7 +66,7 @@ class TaskMethods:
         return COMPLETE
 
     def cancel(self, call: Call) -> Mapping[str, object]:
-        """The wish is durable; a task that ended is left as it is. Source: ext-tasks, tasks.md, "Task Cancellation"."""
+        """Request cancellation; an ended task is unchanged. Source: ext-tasks, tasks.md, "Task Cancellation"."""
         check_knows_tasks(call)
         if not self._scopes.may_use_all(call.caller):
             self._permitted(call)
@@ -74,7 +74,7 @@ class TaskMethods:
         return COMPLETE
 
     def _permitted(self, call: Call) -> Task:
-        """The task, of a tool that the caller may use: a token that was granted less sees less of its own tasks."""
+        """Return the task, if the caller can use its tool: a token with fewer scopes sees fewer of its own tasks."""
         task = self._connections().store.get(call.owner, call.request.name)
         self._scopes.check_task(call, task.tool)
         return task

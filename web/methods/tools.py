@@ -38,13 +38,13 @@ from coatcheck.workers.toolkit.tool import Catalogue, Tool
 
 
 class ListParams(Params):
-    """Source: server/utilities/pagination."""
+    """Schema of the parameters of `tools/list`."""
 
     cursor = fields.String()
 
 
 class CallParams(Params):
-    """Source: schema, CallToolRequestParams."""
+    """Schema of the parameters of `tools/call`."""
 
     name = fields.String(required=True)
     arguments = fields.Dict()
@@ -56,13 +56,13 @@ LIST_PARAMS: Final = ListParams()
 CALL_PARAMS: Final = CallParams()
 
 MODEL_CAPABILITIES: Final[Mapping[str, object]] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
-"""What a model can answer by a tool, whatever its client declared."""
+"""Inputs that a model can answer through `task_answer`, whatever its client declares."""
 
 NO_SUCH_TOOL: Final = "name: there is no tool of this name; tools/list has those there are"
 
 
 class ListTools:
-    """Lists what the caller can call, always in the same order."""
+    """Lists the tools that the caller can use, always in the same order."""
 
     def __init__(
         self, catalogue: Catalogue, page_size: int, cache_scope: str, may_use: Callable[[Caller, Tool], bool]
@@ -73,7 +73,7 @@ class ListTools:
         self._may_use = may_use
 
     def list(self, call: Call) -> dict[str, object]:
-        """One page. A cursor is the name that the page before ended with, so that it survives a deployment.
+        """Return one page. The cursor is the last name of the page before, so it survives a deployment.
 
         Source: server/tools, "Listing Tools".
         """
@@ -81,7 +81,7 @@ class ListTools:
         return list_tools_result(page, next_cursor, LIST_TTL_MS, self._cache_scope)
 
     def page(self, call: Call) -> tuple[Sequence[Mapping[str, object]], str]:
-        """The tools of the page that is asked for, and the cursor of the next, if there is one."""
+        """Return the tools of the requested page, and the cursor of the next one or an empty string."""
         usable = [described for tool, described in self._described if self._may_use(call.caller, tool)]
         start = 0
         if (cursor := call.params(LIST_PARAMS).get("cursor")) is not None:
@@ -93,7 +93,7 @@ class ListTools:
 
 @dataclass(frozen=True, slots=True)
 class ParsedCall:
-    """A `tools/call` whose parameters have been read."""
+    """A `tools/call` with its parsed parameters."""
 
     call: Call
     tool: Tool
@@ -104,23 +104,23 @@ class ParsedCall:
 
     @property
     def becomes_task(self) -> bool:
-        """The caller gets a handle. Source: ext-tasks, tasks.md, "Capability Negotiation"."""
+        """Tell whether the response is a task. Source: ext-tasks, tasks.md, "Capability Negotiation"."""
         return self.tool.mode in ("task", "task_only") and self.call.request.declares_tasks
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingCall:
-    """What is known of a call while it waits: nothing that is as large as its client likes, but in bytes."""
+    """What is kept of a call while it waits. Everything whose size the client chooses is left out, or kept as bytes."""
 
     owner: Owner
     idempotency_key: str
     capabilities: bytes
     salt: str
-    """Of the binding, which holds the arguments."""
+    """The salt of the binding, which holds the arguments."""
 
     @classmethod
     def of(cls, called: ParsedCall) -> "WaitingCall":
-        """What is to be known of this call."""
+        """Return what is kept of this call."""
         return cls(
             called.call.owner,
             called.idempotency_key,
@@ -130,7 +130,7 @@ class WaitingCall:
 
 
 class CallTool:
-    """Calls tools: as a task, for clients that know tasks; by waiting for the job; or at once, in this process."""
+    """Calls tools: as a task if the client supports tasks, by waiting for the job, or in this process."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class CallTool:
         self._advice = TaskToolAdvice.by(catalogue)
 
     def call(self, call: Call) -> Result | Progress:
-        """The result, the handle of a task, what is asked before there can be either, or the wait for them.
+        """Return the result, a task or an input request, or the generator that waits for one.
 
         Source: server/tools, "Calling Tools"; ext-tasks, tasks.md, "Task Creation"; basic/patterns/mrtr.
         """
@@ -183,7 +183,7 @@ class CallTool:
         return self._begun(called, state)
 
     def _begun(self, called: ParsedCall, state: RequestState) -> Result | Progress:
-        """The job was begun, or is as soon as the wait for it is; or the first answers are still missing."""
+        """Start the job, or return the request for first inputs that are still missing."""
         declared = called.call.request.capabilities
         try:
             first = collect_first_answers(
@@ -208,7 +208,8 @@ class CallTool:
         return create_task_result(self._calls.create_and_start(new))
 
     def _result_or_task(self, new: NewTask) -> Progress:
-        """The result, when the job ends within the grace; else the handle. A client that leaves changes nothing."""
+        """Return the result if the job ends within the grace period, else the task. A disconnect does not cancel the
+        job."""
         with self._calls.slot_if_free(new.owner) as may_wait, self._calls.create_and_watch(new) as (task, watch):
             grace_s = self._settings.web.grace_ms / 1000 if may_wait else 0
             read = self._calls.reader(new.owner, task.task_id)
@@ -224,7 +225,7 @@ class CallTool:
             return (yield from self._at_rest(awaited, task, watch))
 
     def _answerable(self, called: ParsedCall, new: NewTask) -> NewTask:
-        """The task of a caller who waits: its job may ask what the client can be asked, or its model can answer."""
+        """Return the task with the capabilities of its client, and those of a model that can use `task_answer`."""
         if not self._advice.can_answer:
             return new
         declared = called.call.request.capabilities
@@ -232,7 +233,7 @@ class CallTool:
         return replace(new, capabilities=compact_json(answerable))
 
     def _resumed(self, called: ParsedCall, task_id: str) -> Progress:
-        """The parked job goes on with the answers of this retry; other keys than those outstanding are ignored."""
+        """Store the answers of this retry and wait for the job; keys that are not open are ignored."""
         owner = called.call.owner
         with self._calls.slot(owner), self._connections().feed.watch(task_id) as watch:
             try:
@@ -248,7 +249,7 @@ class CallTool:
             return (yield from self._at_rest(awaited, task, watch))
 
     def _at_rest(self, awaited: WaitingCall, task: Task, watch: Watch) -> Progress:
-        """The result once there is one."""
+        """Wait for the task, and return its result or what the caller can do after the time limit."""
         owner, key = awaited.owner, awaited.idempotency_key
         read = self._calls.reader(owner, task.task_id)
         with self._calls.cancelled_if_left(owner, task.task_id, key):
@@ -269,7 +270,7 @@ class CallTool:
         )
 
     def _result_of(self, awaited: WaitingCall, task: Task) -> Result:
-        """What a synchronous caller is told of a task at rest."""
+        """Return the result of a task at rest for a synchronous caller: its end, or its open inputs."""
         if task.status.is_terminal:
             return self._calls.final_result(task)
         try:
@@ -291,5 +292,5 @@ def _after(cursor: str, tools: Sequence[Mapping[str, object]]) -> int:
 
 
 def _cursor(tool: Mapping[str, object]) -> str:
-    """The cursor of the page that begins after this tool."""
+    """Return the cursor of the page that begins after this tool."""
     return urlsafe_b64encode(str(tool["name"]).encode()).decode()

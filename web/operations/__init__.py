@@ -1,1 +1,1 @@
-"""What operators look at: health, metrics, the check of a deployment, the home page."""
+"""Pages and programs for operators: health, metrics, the check of a deployment, tokens, the home page."""

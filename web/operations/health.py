@@ -1,4 +1,4 @@
-"""Whether this process is alive, and whether a call would be answered."""
+"""Liveness and readiness of a web process."""
 
 import logging
 import threading
@@ -18,17 +18,18 @@ logger = logging.getLogger(__name__)
 
 OK: Final = "ok"
 NO_ANSWER: Final = "away"
-"""It does not answer."""
+"""The server does not respond."""
 REFUSES: Final = "refuses"
-"""It answers, and does not do what a call needs: it is full or read-only, or a right is missing. The log says which."""
+"""The server responds and refuses what a call needs: it is full or read-only, or a right is missing. The log names the
+reason."""
 
 CACHE_S: Final = 1.0
-"""How long a verdict holds, so that whoever asks often costs the store and the broker one trial a second."""
+"""Seconds that a verdict is cached, so that frequent requests cost store and broker one probe a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """What a call would meet."""
+    """What a call needs: the store, the broker and live workers."""
 
     store: str
     broker: str
@@ -36,12 +37,12 @@ class Readiness:
 
     @property
     def is_ready(self) -> bool:
-        """A call would be answered and worked on."""
+        """Tell whether a call would be answered and processed."""
         return self.store == OK and self.broker == OK and self.workers > 0
 
 
 class ReadinessProbe:
-    """Does what a call needs of store and broker, once for all who ask at the same time."""
+    """Probes store and broker, once for all concurrent requests."""
 
     def __init__(self, connections: Callable[[], Connections]) -> None:
         self._connections = connections
@@ -50,7 +51,7 @@ class ReadinessProbe:
         self._made_at = float("-inf")
 
     def verdict(self) -> Readiness:
-        """Return what was found, a second ago at most."""
+        """Return the readiness of at most a second ago."""
         with self._lock:
             if time.monotonic() - self._made_at > CACHE_S:
                 self._verdict = self._made()
@@ -64,22 +65,22 @@ class ReadinessProbe:
 
 
 def health(connections: Callable[[], Connections]) -> Blueprint:
-    """Return the routes that platforms look at.
+    """Return the routes of health checks.
 
-    They say nothing of tasks, so everybody may look, by whatever `Host`: platforms ask by the address of the process,
-    or by names of their own.
+    They reveal nothing about tasks, so they are public and accept any `Host`: platforms use the address of the process,
+    or names of their own.
     """
     blueprint = Blueprint("health", __name__)
     trial = ReadinessProbe(connections)
 
     @blueprint.get("/healthz")
     def alive() -> ResponseReturnValue:
-        """The process answers; nothing else is touched, so that an outage of Redis restarts nobody."""
+        """Respond without any look-up, so that an outage of Redis does not restart web processes."""
         return jsonify(status=OK)
 
     @blueprint.get("/readyz")
     def ready() -> ResponseReturnValue:
-        """A call would be answered: store and broker do what it needs, and a worker takes messages."""
+        """Respond with 200 when store and broker work and a worker takes messages, else with 503."""
         found = trial.verdict()
         return jsonify(store=found.store, broker=found.broker, workers=found.workers), 200 if found.is_ready else 503
 

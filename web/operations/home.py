@@ -1,4 +1,4 @@
-"""The page that a browser gets at `/`: what this is, and where to go from here. It says nothing of who uses it."""
+"""The home page at `/`: a description, and links to Flower and the documentation."""
 
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,7 @@ DOCUMENTS: Final = tuple(
     for name in ("README.md", *sorted(f"docs/{page.name}" for page in (CHECKOUT / "docs").glob("*.md")))
     if (CHECKOUT / name).is_file()
 )
-"""The pages of documentation that can be read here; none where only the packages are installed."""
+"""The documentation files that are served; none where only the packages are installed."""
 
 SECURITY_HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
@@ -57,7 +57,7 @@ takes, also for a person.</p>
 
 
 def home(settings: WebSettings, name: str, guard: RequestGuard) -> Blueprint:
-    """Return the page and the documentation. The link to Flower is there where this machine alone can follow it."""
+    """Return the routes of the page and the documentation. Flower is linked where only this machine can reach it."""
     blueprint = Blueprint("home", __name__)
     is_local = settings.host in LOOPBACK_HOSTS and not settings.public_url and settings.flower_port.isdecimal()
 

@@ -1,7 +1,7 @@
 """`/metrics`, for Prometheus.
 
-All processes add what they count to the store's counts, so it does not matter which of them is asked. The names are
-those of tools, methods and clients; of tasks and owners nothing is told.
+All processes add their counts to the store, so any of them can be scraped. Labels are names of tools, methods and
+clients; never of tasks or owners.
 """
 
 import hmac
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 REQUESTS: Final = "requests"
 """Requests by method and HTTP status."""
 REQUEST_TIMES: Final = "request_seconds"
-"""A histogram of how long the head of a response took, by method."""
+"""A histogram of seconds until the head of a response, by method."""
 
 LIMITS_REACHED: Final = "limits_reached"
 """Refusals by the limit that was reached."""
 
 REQUESTS_WITHOUT_NAME: Final = "requests_without_name"
-"""Requests about a task without the header `Mcp-Name`, by the name of the client."""
+"""Requests about a task without the header `Mcp-Name`, by the client's name."""
 
 COUNTERS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     REQUESTS: ("Requests to the MCP endpoint", ("method", "status")),
@@ -68,31 +68,31 @@ HISTOGRAMS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 OTHER_LABEL: Final = "?"
-"""The method of a request that names none of ours."""
+"""Label of any other method or client."""
 
 
 CLIENT_NAME: Final = re.compile(r"[A-Za-z0-9_./@ -]{1,64}")
-"""A client's name that becomes a label; any other is counted as `OTHER_LABEL`."""
+"""Client names that can become a label; any other is counted as `OTHER_LABEL`."""
 
 MAX_CLIENT_NAMES: Final = 20
-"""How many names of clients become labels. Clients name themselves, and each name stays in the store for ever."""
+"""Client names that become labels. Clients choose their names, and each stays in the store for ever."""
 
 
 class ClientNameCounter:
-    """Counts requests by the names that clients give themselves: the first so many of them, the others together."""
+    """Counts requests by client name, with a limited number of names."""
 
     def __init__(self, connections: ConnectionsOfProcess) -> None:
         self._connections = connections
         self._known: set[str] | None = None
 
     def count(self, client: str) -> None:
-        """One more request without `Mcp-Name` from a client of this name."""
+        """Count a request without `Mcp-Name` from a client of this name."""
         self._connections.measures.count(REQUESTS_WITHOUT_NAME, self._label(client))
 
     def _label(self, client: str) -> str:
         try:
             if self._known is None:
-                # What other processes have counted: all of them together have so many names.
+                # The limit holds for the names that all processes have counted.
                 counted = _by_name(self._connections().store.statistics.counts())[REQUESTS_WITHOUT_NAME]
                 self._known = {name for (name,) in counted}
         except StoreError:
@@ -105,10 +105,9 @@ class ClientNameCounter:
 
 
 class MetricsMiddleware:
-    """The front door with a watch on it.
+    """WSGI middleware that counts and times requests to the MCP endpoint.
 
-    The endpoint tells the method. Of a request that is refused before its body is read, the header does, if there is
-    one.
+    The endpoint sets the method. For a request that is refused before its body is read, the header is used.
     """
 
     def __init__(self, app: "WSGIApplication", connections: ConnectionsOfProcess, methods: Collection[str]) -> None:
@@ -117,7 +116,7 @@ class MetricsMiddleware:
         self._methods = frozenset(methods)
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-        """The response, whose head is counted as it leaves."""
+        """Handle the request, and count it when the head of the response is sent."""
         begin()
         if not environ["PATH_INFO"].startswith("/mcp"):
             return self._app(environ, start_response)
@@ -137,7 +136,7 @@ class MetricsMiddleware:
 def metrics(
     settings: ServerSettings, catalogue: Catalogue, connections: Callable[[], Connections], guard: RequestGuard
 ) -> Blueprint:
-    """Return the route, for holders of the token; without a token, for programs on this machine."""
+    """Return the route, for holders of the token, or without a token for programs on this machine."""
     blueprint = Blueprint("metrics", __name__)
     token = settings.web.metrics_token
 
@@ -164,14 +163,14 @@ def metrics(
 
 
 class DeploymentCollector(Collector):
-    """The counts of all processes, and how things stand now."""
+    """Collects the counts of all processes and the current state."""
 
     def __init__(self, connections: Connections, queues: Collection[str]) -> None:
         self._connections = connections
         self._queues = queues
 
     def collect(self) -> Iterator[Any]:
-        """Each family once."""
+        """Yield each metric family."""
         store = self._connections.store
         counts = _by_name(store.statistics.counts())
         for name, (said, labels) in COUNTERS.items():
@@ -206,7 +205,7 @@ def _queues(settings: ServerSettings, catalogue: Catalogue) -> list[str]:
 
 
 def _by_name(counts: Mapping[str, int]) -> dict[str, dict[tuple[str, ...], int]]:
-    """The counts of each name by their labels."""
+    """Return the counts by name, then by labels."""
     found: dict[str, dict[tuple[str, ...], int]] = defaultdict(dict)
     for key, count in counts.items():
         name, *labels = key.split(SEPARATOR)

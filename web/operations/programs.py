@@ -1,4 +1,4 @@
-"""How a program that prints for a person ends."""
+"""Run a command-line program with defined exit codes."""
 
 import os
 import sys
@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import NoReturn
 
 OUTPUT_LOST = 1
-"""The exit code of a program whose output nobody reads any more, or cannot be written."""
+"""Exit code of a program whose output cannot be written, or is not read any more."""
 
 INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it."""
+"""Exit code after Ctrl-C, as in shells."""
 
 
 def run_program(main: Callable[[], int]) -> NoReturn:
-    """End the process with the exit code of `main`; quietly when whoever read its output has left.
+    """Run `main` and exit with its code; silently when the reader of its output has gone.
 
-    An output that cannot be written, as on a full disk, is told in a line. What the encoding of the terminal lacks is
-    shown as an escape.
+    An output that cannot be written, as on a full disk, is reported in one line. Characters that the encoding of
+    the terminal lacks are escaped.
     """
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started the process; `print` would take the other one
+        if getattr(sys, name) is None:  # closed by the parent process; `print` would use the other one
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - for as long as the process lives
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -43,7 +43,7 @@ def run_program(main: Callable[[], int]) -> NoReturn:
 
 
 def _give_up_output() -> None:
-    """Send what is still buffered nowhere, so that the end of the process does not stumble over it once more."""
+    """Discard buffered output, so that the interpreter does not fail on it at exit."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""`coatcheck token new`: makes a token, and the entry by which `COATCHECK_AUTH=tokens` knows it."""
+"""`coatcheck token new`: create a token, and the entry for `COATCHECK_TOKENS`."""
 
 import argparse
 import hashlib
@@ -12,19 +12,19 @@ from io import TextIOWrapper
 from coatcheck.web.operations.programs import run_program
 
 LEADING_TEXT = "coatcheck_"
-"""Starts every token, so that scanners for leaked secrets can know one."""
+"""Prefix of every token, by which scanners for leaked secrets recognise it."""
 
 RANDOM_BYTES = 32
-"""So many cannot be guessed, which is why their plain SHA-256 may be kept."""
+"""Random bytes of a token: too many to guess, so a plain SHA-256 can be stored."""
 
 
 def new_token() -> str:
-    """A fresh token. Whoever has it is its principal, so it is shown once and kept nowhere."""
+    """Return a random token. It is shown once and stored nowhere."""
     return LEADING_TEXT + secrets.token_urlsafe(RANDOM_BYTES)
 
 
 def entry_of(token: str, tenant: str, principal: str, scopes: Sequence[str], expires: datetime | None) -> str:
-    """The `[[token]]` to add to the file, in TOML."""
+    """Return the `[[token]]` table to add to the file, in TOML."""
     lines = [
         "[[token]]",
         f"sha256 = {_text(hashlib.sha256(token.encode()).hexdigest())}",
@@ -38,7 +38,7 @@ def entry_of(token: str, tenant: str, principal: str, scopes: Sequence[str], exp
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The token was printed to standard error, where it is not caught by a redirection, and its entry to the output."""
+    """Print the token to standard error, where a redirection does not catch it, and its entry to standard output."""
     parser = argparse.ArgumentParser(prog="coatcheck token", description="Tokens for COATCHECK_AUTH=tokens.")
     new = parser.add_subparsers(required=True, metavar="new").add_parser("new", help="make a token")
     new.add_argument("principal", help="who it is for; a new token of the same principal finds the tasks of the old")
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _text(value: str) -> str:
-    """A TOML basic string: as JSON writes it, which escapes all that TOML wants escaped but DEL."""
+    """Return a TOML basic string: JSON's escapes are those of TOML, except for DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -1,1 +1,1 @@
-"""What crosses the wire: envelope, headers, bodies and errors as bytes; no I/O and no store."""
+"""Messages on the wire: envelope, headers, body, serialization and response types. No I/O and no store."""

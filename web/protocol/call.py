@@ -1,4 +1,4 @@
-"""One request on its way to the method that serves it."""
+"""A request together with its caller, as methods receive it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from coatcheck.web.protocol.envelope import HeaderLookup, Request
 
 
 class Params(Schema):
-    """The parameters of a method; those that nobody knows are ignored."""
+    """Base schema of a method's parameters; unknown members are ignored."""
 
     class Meta:
         """Source: basic/index, "Requests"."""
@@ -24,7 +24,7 @@ class Params(Schema):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request with whom it acts for and the headers it came with."""
+    """A request, its caller and its headers."""
 
     request: Request
     caller: Caller
@@ -32,16 +32,16 @@ class Call:
 
     @property
     def owner(self) -> Owner:
-        """Whose tasks the call may see."""
+        """The owner whose tasks the call can access."""
         return self.caller.owner
 
     @property
     def without_content(self) -> "Call":
-        """The same call without what it asks, for an answer that lasts: read, a body takes many times its size."""
+        """Return the call without its parameters, to free memory: a parsed body takes many times its size."""
         return replace(self, request=replace(self.request, params={}, meta={}, capabilities={}))
 
     def params(self, schema: Schema) -> Mapping[str, Any]:
-        """The method's own parameters.
+        """Load and return the method's parameters.
 
         Raises:
             InvalidParams: naming each parameter that is missing or of the wrong type.
@@ -54,7 +54,7 @@ class Call:
 
 
 def _lines(messages: object, place: tuple[str, ...] = ()) -> list[str]:
-    """What is wrong, each line led by where; what is wrong with the parameters as a whole is led by nothing."""
+    """Return one line for each fault, led by the path of the field; faults of the whole object have no path."""
     if isinstance(messages, Mapping):
         return [
             line

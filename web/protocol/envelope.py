@@ -1,4 +1,4 @@
-"""What stands around a method's own parameters: JSON-RPC, `_meta`, and the headers that mirror the body.
+"""Parse the envelope of a request: JSON-RPC, `_meta`, and the headers that mirror the body.
 
 Pure: no I/O, no Flask.
 """
@@ -11,26 +11,26 @@ from coatcheck.web.errors import HeaderMismatch, InvalidMessage, InvalidParams, 
 from coatcheck.web.protocol.headers import METHOD_HEADER, NAME_HEADER, VERSION_HEADER, check_mirrors, trimmed
 
 SUPPORTED_VERSIONS: Final = ("2026-07-28",)
-"""The revisions of MCP that are served in today's form."""
+"""The current revisions of MCP; legacy ones are in `web/legacy/`."""
 
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
 CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 IDEMPOTENCY_KEY: Final = "io.coatcheck/idempotencyKey"
-"""In `_meta` of a `tools/call`: the caller's own name for the call, so that a second sending makes no second task."""
+"""In `_meta` of a `tools/call`: the caller's name for the call, so that a repeat creates no second task."""
 
 IDEMPOTENCY_EXTENSION: Final = "io.coatcheck/idempotency"
-"""Says in `server/discover` that the key is honoured."""
+"""Advertises in `server/discover` that the key is honoured."""
 
 MAX_IDEMPOTENCY_KEY: Final = 256
 """Characters."""
 
 TRACE_FIELDS: Final = ("traceparent", "tracestate", "baggage")
-"""What `_meta` says for tracing. Source: basic/index, "OpenTelemetry Trace Context"."""
+"""Members of `_meta` with the trace context. Source: basic/index, "OpenTelemetry Trace Context"."""
 
 MAX_TRACE_FIELD: Final = 8192
-"""Characters; a longer field is not carried along. Source: W3C Baggage, "Limits"."""
+"""Characters; a longer field is dropped. Source: W3C Baggage, "Limits"."""
 
 NAMED_BY: Final[Mapping[str, str]] = {
     "tools/call": "name",
@@ -46,7 +46,7 @@ TASK_METHODS: Final = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
 RequestId = str | int
 
 HeaderLookup = Callable[[str], str | None]
-"""The value of a header, whatever the case of its name; None when it was not sent."""
+"""Returns the value of a header, ignoring the case of its name; None when it was not sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +60,29 @@ class JsonRpcMessage:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request whose envelope is in order."""
+    """A request with a valid envelope."""
 
     id: RequestId
     method: str
     params: Mapping[str, object]
     meta: Mapping[str, object]
     capabilities: Mapping[str, object]
-    """What the client declared on this very request; nothing is remembered from an earlier one."""
+    """What the client declared on this request; nothing is remembered from an earlier one."""
     name: str = ""
-    """What the request is about, for a method whose headers say so: the parameter that `Mcp-Name` mirrors."""
+    """The parameter that `Mcp-Name` mirrors, for a method that has one."""
     lacks_name: bool = False
-    """It came without the `Mcp-Name` that its method has, and was served all the same."""
+    """The request was served without the `Mcp-Name` that its method has."""
 
     @property
     def client_name(self) -> str:
-        """What the client calls itself, or nothing."""
+        """The client's name, or an empty string."""
         info = self.meta.get(CLIENT_INFO)
         name = info.get("name") if isinstance(info, dict) else None
         return name if isinstance(name, str) else ""
 
     @property
     def declares_tasks(self) -> bool:
-        """The client can be given a task.
+        """Tell whether the client supports tasks.
 
         Source: ext-tasks, tasks.md, "Capability Negotiation".
         """
@@ -91,7 +91,7 @@ class Request:
 
     @property
     def progress_token(self) -> RequestId | None:
-        """What progress is to be reported under, when the client wants any.
+        """The token of progress notifications; None when the client wants none.
 
         Raises:
             InvalidParams: it is neither a string nor an integer.
@@ -103,7 +103,7 @@ class Request:
 
     @property
     def idempotency_key(self) -> str:
-        """The caller's own name for this call, or nothing.
+        """The caller's name for this call, or an empty string.
 
         Raises:
             InvalidParams: it is there and cannot be used.
@@ -117,19 +117,19 @@ class Request:
 
     @property
     def trace(self) -> dict[str, str]:
-        """The trace context of the caller, as far as it was sent."""
+        """The trace context of the caller; fields that were not sent are left out."""
         fields = {name: self.meta.get(name) for name in TRACE_FIELDS}
         return {name: text for name, text in fields.items() if isinstance(text, str) and len(text) <= MAX_TRACE_FIELD}
 
 
 def readable_id(body: object) -> RequestId | None:
-    """The id to answer with, however wrong the rest of the body is; None when there is none that could be echoed."""
+    """Return the id to respond with, even if the rest of the body is invalid; None when there is no valid id."""
     found = body.get("id") if isinstance(body, dict) else None
     return found if _is_id(found) else None
 
 
 def message_of(body: object) -> JsonRpcMessage:
-    """The JSON-RPC message that the body is.
+    """Return the JSON-RPC message in a body.
 
     Raises:
         InvalidMessage: a batch, a response, or anything else that is not a request or a notification.
@@ -161,13 +161,13 @@ def request_of(
     *,
     requires_task_name: bool = False,
 ) -> Request:
-    """The request, with the headers and `_meta` that this revision wants and both saying the same.
+    """Check a message against the headers and `_meta` of this revision, and return the request.
 
-    `older` are the revisions that are served beside this one, in their own form. `requires_task_name` refuses task
-    methods without `Mcp-Name`.
+    `legacy_revisions` are named to clients of an unsupported version. `requires_task_name` refuses task methods without
+    `Mcp-Name`.
 
     Raises:
-        UnsupportedVersion: the client speaks another revision, or opens a session as older ones did.
+        UnsupportedVersion: the client speaks another revision, or sends `initialize`.
         HeaderMismatch: a mirroring header is missing or differs.
         InvalidParams: `_meta` lacks what every request must carry, or the name that a header mirrors is no string.
 
@@ -197,12 +197,12 @@ def request_of(
 def _check_version(
     message: JsonRpcMessage, meta: Mapping[str, object], header: HeaderLookup, legacy_revisions: Sequence[str]
 ) -> None:
-    # Who writes in today's form is told of today's revisions, as by server/discover: any other would be refused again.
+    # A message in the current form gets the current revisions alone, as from server/discover: another would be refused.
     every = (*SUPPORTED_VERSIONS, *legacy_revisions)
     declared = meta.get(PROTOCOL_VERSION)
     sent = header(VERSION_HEADER)
     if declared is None and message.method == "initialize":
-        # A client of an older era has no other way to learn what is spoken here.
+        # A legacy client has no other way to learn which revisions are supported.
         raise UnsupportedVersion(_text(message.params.get("protocolVersion")), every)
     if sent is None:
         raise HeaderMismatch(

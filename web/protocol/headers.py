@@ -1,4 +1,4 @@
-"""The headers that mirror the body, so that whoever routes on them and whoever reads the body see one request. Pure.
+"""Check the headers that mirror the body, so that a router that reads headers and a server that reads the body agree.
 
 Source: basic/transports/streamable-http, "Request Metadata".
 """
@@ -18,10 +18,10 @@ VERSION_HEADER: Final = "MCP-Protocol-Version"
 METHOD_HEADER: Final = "Mcp-Method"
 NAME_HEADER: Final = "Mcp-Name"
 PARAM_HEADER_PREFIX: Final = "Mcp-Param-"
-"""Leads the header of each tool parameter that is mirrored."""
+"""Prefix of the header of a mirrored tool parameter."""
 
 WHITE_SPACE: Final = " \t"
-"""What may stand around a value without being part of it. Source: RFC 9110, section 5.5."""
+"""Optional white space around a header value. Source: RFC 9110, section 5.5."""
 
 _PLAIN = re.compile(r"[\t\x20-\x7e]*")
 _ENCODED = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
@@ -29,17 +29,17 @@ _NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
 
 
 def header_lookup(environ: Mapping[str, Any]) -> Callable[[str], str | None]:
-    """What looks up the headers of a WSGI request; one that was sent twice reads as a list."""
+    """Return a function that looks up the headers of a WSGI request; a repeated header reads as a list."""
     return lambda name: environ.get(_variable(name))
 
 
 def trimmed(raw: str) -> str:
-    """The value without the white space around it."""
+    """Return the value without surrounding white space."""
     return raw.strip(WHITE_SPACE)
 
 
 def decoded(header: str, raw: str) -> str:
-    """The text that a header's value stands for, plain or in its base64 form.
+    """Decode a header value, which is plain text or base64.
 
     Raises:
         HeaderMismatch: characters that no header may hold, or an encoded form other than the one its text has.
@@ -63,7 +63,7 @@ def decoded(header: str, raw: str) -> str:
 
 
 def check_mirrors(header: str, in_body: str, raw: str | None, *, may_be_encoded: bool = False) -> None:
-    """The header was sent and says what the body says.
+    """Check that a header was sent and equals the value in the body.
 
     Raises:
         HeaderMismatch: it was not sent, or says something else; a header sent twice reads as a list, which differs.
@@ -77,7 +77,7 @@ def check_mirrors(header: str, in_body: str, raw: str | None, *, may_be_encoded:
 def check_params(
     mirrored: Sequence[HeaderParam], arguments: Mapping[str, object], header: Callable[[str], str | None]
 ) -> None:
-    """Each mirrored argument that was given came as its header too, and no other did.
+    """Check that each mirrored argument has its header, and that no other mirroring header was sent.
 
     An argument of a type that no header can mirror is left to the tool's schema, which refuses it.
 
@@ -111,7 +111,7 @@ def _check_number(name: str, value: float, raw: str | None) -> None:
 
 @cache
 def _variable(name: str) -> str:
-    """What WSGI calls a header. The names are those of the protocol and of this server's tools, so there are few."""
+    """Return the WSGI name of a header. Cached: the protocol and the tools have few names."""
     return f"HTTP_{name.upper().replace('-', '_')}"
 
 

@@ -1,4 +1,4 @@
-"""Reads JSON so that no two readers of one body can see two requests."""
+"""Parse JSON strictly, so that two parsers cannot read one body as two different requests."""
 
 import json
 import math
@@ -8,16 +8,16 @@ from typing import Any, Final, NoReturn
 from coatcheck.web.errors import MalformedJson
 
 MAX_DEPTH: Final = 100
-"""Arrays and objects inside one another; deeper ones are built to break readers."""
+"""Levels of nested arrays and objects."""
 
 MAX_SAFE_DIGITS: Final = 300
-"""An integer of so many digits fits a double, if not exactly; a longer one may not."""
+"""Digits of an integer that fits a double, possibly rounded; a longer one can overflow."""
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def read_json(body: bytes) -> object:
-    """The value that the body holds.
+    """Parse the body and return its value.
 
     Raises:
         MalformedJson: invalid UTF-8 or JSON, a member named twice, a number that is none (NaN, Infinity) or too long to

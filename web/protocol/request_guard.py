@@ -1,4 +1,4 @@
-"""What is checked of a request before its body is read: where it was sent, by which page, and in which form."""
+"""Check a request before its body is read: its Host, its Origin and its content types."""
 
 import re
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:/@?#\[\]\s]+))(?::[0-9]{1,5})?")
 
 
 class RequestGuard:
-    """Knows the hosts and the web pages that this server answers to.
+    """Checks Host and Origin against those that this server accepts.
 
     Source: basic/transports/streamable-http, "Security & Endpoint".
     """
@@ -36,12 +36,12 @@ class RequestGuard:
         self._preflighted = frozenset(settings.allowed_origins)
 
     def check(self, request: Request, *, allow_ip_addresses: bool = False) -> None:
-        """Check that the request was sent to this server, and not by a web page that has no business with it.
+        """Check the request's Host and Origin, against DNS rebinding and requests by foreign web pages.
 
         With `takes_addresses`, an IP address for a host will do: no name that leads a browser here is one.
 
         Raises:
-            Forbidden: a rebound name or a foreign page.
+            RequestForbidden: Host or Origin is not accepted.
         """
         host = request.environ.get("HTTP_HOST", "").strip().lower()
         name = _name_of(host)
@@ -57,7 +57,7 @@ class RequestGuard:
             )
 
     def preflight_origin(self, request: Request) -> str | None:
-        """The page's origin when a browser is to be told that it may call, else None."""
+        """Return the page's origin when CORS allows it to call, else None."""
         origin: str = request.environ.get("HTTP_ORIGIN", "")
         return origin if origin.strip().lower() in self._preflighted else None
 
@@ -67,14 +67,14 @@ class RequestGuard:
 
 
 def check_content_type(request: Request) -> None:
-    """The body says that it is JSON. Raises UnsupportedMediaType."""
+    """Check that the body is declared as JSON. Raises UnsupportedMediaType."""
     if _media_type(request.environ.get("CONTENT_TYPE", "")) != JSON_TYPE:
         raise UnsupportedMediaType("The Content-Type is application/json")
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedTypes:
-    """Which forms of an answer the client takes."""
+    """The response types that the client accepts."""
 
     json: bool
     event_stream: bool
@@ -82,7 +82,7 @@ class AcceptedTypes:
 
 @lru_cache(maxsize=256)
 def accepted_types(accept: str) -> AcceptedTypes:
-    """The forms that the client takes, by its `Accept`; all of them when it does not say.
+    """Parse an `Accept` header; an empty one accepts everything.
 
     Raises:
         NotAcceptable: neither JSON nor an event stream.
@@ -110,6 +110,6 @@ def _is_ip_address(name: str | None) -> bool:
 
 
 def _name_of(host: str) -> str | None:
-    """The name in a `Host`, without its port; None when it is not a host."""
+    """Return the host name in a `Host` value, without its port; None when it is malformed."""
     parts = _HOST.fullmatch(host)
     return (parts[1] or parts[2]) if parts else None

@@ -1,4 +1,4 @@
-"""What a message leads to: an answer, or a wait for one."""
+"""The result of handling a message: a response, or a pending one."""
 
 from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from coatcheck.web.protocol.envelope import HeaderLookup
 
 @dataclass(frozen=True, slots=True)
 class RpcResponse:
-    """A JSON-RPC response, and how it goes out."""
+    """A JSON-RPC response with its HTTP status and headers."""
 
     message: bytes
     status: int = 200
@@ -18,44 +18,45 @@ class RpcResponse:
 
 
 ACCEPTED = RpcResponse(b"", 202)
-"""What a notification gets. Source: basic/transports/streamable-http, "Sending Messages"."""
+"""The response to a notification. Source: basic/transports/streamable-http, "Sending Messages"."""
 
 ResponseGenerator = Generator[bytes | None, None, RpcResponse]
-"""Messages that the client may hear of meanwhile, None now and then for a pause, and at last an answer, whatever goes
-wrong. To be closed when nobody wants the answer any more."""
+"""Yields messages for the client and None for a pause, and returns the response; it does not raise. Close it when the
+response is no longer wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingResponse:
-    """A call that is being answered."""
+    """A response that is being produced."""
 
     answering: ResponseGenerator
     is_streamed: bool
-    """The client wants to hear of what happens meanwhile."""
+    """The client wants the messages that precede the response."""
     keeps_request: bool = True
-    """What was asked stays in memory until the answer is there."""
+    """The parsed request stays in memory until the response is sent."""
 
 
 Reply = RpcResponse | PendingResponse
 
 
 class ProtocolHandler(Protocol):
-    """One way to speak MCP, of several at one address."""
+    """Handles the messages of one family of protocol revisions."""
 
     methods: Collection[str]
-    """The names of all that it serves."""
+    """Names of the methods and notifications that it serves."""
 
     def accepts(self, body: object, header: HeaderLookup) -> bool:
-        """The message is written for this one."""
+        """Tell whether the message belongs to this handler."""
 
     def handle(self, body: object, caller: Caller, header: HeaderLookup) -> Reply:
-        """What the client gets; nothing that it sends raises here."""
+        """Handle the message and return its reply. Does not raise for anything that a client sends."""
 
 
-def start_response(
+def begin_response(
     answering: ResponseGenerator, *, is_streamed: bool, keeps_request: bool = True
 ) -> RpcResponse | PendingResponse:
-    """The wait, once it is one: what fails before has a status of its own and needs no stream."""
+    """Start the generator, and return the response if it ends at once: early errors keep their own HTTP status and need
+    no stream."""
     try:
         next(answering)
     except StopIteration as end:

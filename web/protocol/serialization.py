@@ -1,4 +1,5 @@
-"""How results, errors, notifications and tasks look on the wire. Pure; the home of camelCase, with the envelope."""
+"""Serialize results, errors, notifications and tasks of the current revision. Pure; camelCase stays here and in the
+envelope."""
 
 import json
 import time
@@ -19,20 +20,20 @@ from coatcheck.web.protocol.envelope import (
 
 SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
-"""On everything that a stream carries: the id of the request that opened it."""
+"""`_meta` key of every message of a stream: the id of the request that opened it."""
 
 PROGRESS_META: Final = "io.coatcheck/progress"
-"""The `_meta` key of a task that says `progress` of `total`, which the extension has no field for."""
+"""`_meta` key of a task with `progress` and `total`, for which the extension has no field."""
 
 COMPLETE: Final[Mapping[str, object]] = {"resultType": "complete"}
 """The empty acknowledgement. Source: ext-tasks, tasks.md, "Task Update Requests" and "Task Cancellation"."""
 
 Result = Mapping[str, object] | bytes
-"""A result without the server's `_meta`, or the bytes of one that has everything."""
+"""A result without the server's `_meta`, or the complete bytes of one."""
 
 
 def result_message(request_id: RequestId, result: Result, server_info: Mapping[str, str]) -> bytes:
-    """A JSON-RPC response, its result signed with the server's name."""
+    """Return a JSON-RPC response, with the server's name in the `_meta` of its result."""
     if isinstance(result, bytes):
         whole: object = orjson.Fragment(result)
     else:
@@ -43,7 +44,7 @@ def result_message(request_id: RequestId, result: Result, server_info: Mapping[s
 
 
 def error_message(request_id: RequestId | None, refusal: JsonRpcError) -> bytes:
-    """A JSON-RPC error response; without an id when the request's could not be read."""
+    """Return a JSON-RPC error response; without an id when the request's id could not be read."""
     error: dict[str, object] = {"code": refusal.code, "message": refusal.message}
     if refusal.data is not None:
         error["data"] = orjson.Fragment(refusal.data) if isinstance(refusal.data, bytes) else refusal.data
@@ -52,31 +53,32 @@ def error_message(request_id: RequestId | None, refusal: JsonRpcError) -> bytes:
 
 
 def progress_message(token: RequestId, progress: Mapping[str, object]) -> bytes:
-    """A `notifications/progress`. Source: basic/patterns/progress."""
+    """Return a `notifications/progress`. Source: basic/patterns/progress."""
     return _notification("notifications/progress", {"progressToken": _id(token), **progress})
 
 
 def subscription_acknowledged(subscription_id: RequestId, task_ids: Sequence[str] | None) -> bytes:
-    """A `notifications/subscriptions/acknowledged`. Source: basic/patterns/subscriptions, "Acknowledgment"."""
+    """Return a `notifications/subscriptions/acknowledged`. Source: basic/patterns/subscriptions, "Acknowledgment"."""
     honoured = {} if task_ids is None else {"taskIds": task_ids}
     params = {"_meta": {SUBSCRIPTION_ID: _id(subscription_id)}, "notifications": honoured}
     return _notification("notifications/subscriptions/acknowledged", params)
 
 
 def task_notification(subscription_id: RequestId, task: Task) -> bytes:
-    """A `notifications/tasks`: what `tasks/get` says. Source: ext-tasks, tasks.md, "Task Status Notifications"."""
+    """Return a `notifications/tasks`, with the fields of `tasks/get`. Source: ext-tasks, tasks.md, "Task Status
+    Notifications"."""
     params = _detailed(task)
     params["_meta"] = {SUBSCRIPTION_ID: _id(subscription_id), **_progress(task)}
     return _notification("notifications/tasks", params)
 
 
 def subscription_ended(subscription_id: RequestId, server_info: Mapping[str, str]) -> bytes:
-    """The result that ends a subscription. Source: basic/patterns/subscriptions, "Graceful Closure"."""
+    """Return the result that ends a subscription. Source: basic/patterns/subscriptions, "Graceful Closure"."""
     return orjson.dumps({**COMPLETE, "_meta": {SUBSCRIPTION_ID: _id(subscription_id), SERVER_INFO: server_info}})
 
 
 def discover_result(instructions: str, ttl_ms: int, cache_scope: str) -> dict[str, object]:
-    """A DiscoverResult. Source: server/discover."""
+    """Return a DiscoverResult. Source: server/discover."""
     result: dict[str, object] = {
         **COMPLETE,
         "supportedVersions": list(SUPPORTED_VERSIONS),
@@ -90,46 +92,48 @@ def discover_result(instructions: str, ttl_ms: int, cache_scope: str) -> dict[st
 def list_tools_result(
     tools: Sequence[Mapping[str, object]], next_cursor: str, ttl_ms: int, cache_scope: str
 ) -> dict[str, object]:
-    """A ListToolsResult; no cursor on the last page. Source: server/tools, "Listing Tools"."""
+    """Return a ListToolsResult; no cursor on the last page. Source: server/tools, "Listing Tools"."""
     result: dict[str, object] = {**COMPLETE, "tools": tools, "ttlMs": ttl_ms, "cacheScope": cache_scope}
     return {**result, "nextCursor": next_cursor} if next_cursor else result
 
 
 def input_required_result(requests: Mapping[str, bytes], request_state: str) -> dict[str, object]:
-    """An InputRequiredResult. Source: basic/patterns/mrtr, "InputRequiredResult"."""
+    """Return an InputRequiredResult. Source: basic/patterns/mrtr, "InputRequiredResult"."""
     return {"resultType": "input_required", "inputRequests": _fragments(requests), "requestState": request_state}
 
 
 def create_task_result(task: Task) -> dict[str, object]:
-    """A CreateTaskResult: flat, and nothing of what happened inside. Source: ext-tasks, tasks.md, "Task Creation"."""
+    """Return a CreateTaskResult: the flat task, without inputs, result or error. Source: ext-tasks, tasks.md, "Task
+    Creation"."""
     return {"resultType": "task", **_task(task)}
 
 
 def get_task_result(task: Task) -> dict[str, object]:
-    """A GetTaskResult: the task, and what belongs to its status. Source: ext-tasks, tasks.md, "Task Polling"."""
+    """Return a GetTaskResult: the task with its open inputs, result or error. Source: ext-tasks, tasks.md, "Task
+    Polling"."""
     progress = _progress(task)
     return {**COMPLETE, **_detailed(task), "_meta": progress} if progress else {**COMPLETE, **_detailed(task)}
 
 
 def timestamp(ms: int) -> str:
-    """Milliseconds since 1970 in ISO 8601, always in one spelling: UTC, three decimals, `Z`."""
+    """Format Unix milliseconds as ISO 8601 with `Z` and three decimals."""
     seconds, rest = divmod(ms, 1000)
     return f"{_second(seconds)}.{rest:03d}Z"
 
 
 @lru_cache(maxsize=4096)
 def _second(seconds: int) -> str:
-    """A task is polled many times, and what it says of its times stays the same."""
+    """Format a whole second. Cached: a task is polled many times with the same timestamps."""
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
 def compact_json(value: object) -> bytes:
-    """JSON for the store. The standard encoder, because integers of a client may have more than 64 bits."""
+    """Serialize a value for the store. The standard encoder, because clients' integers can exceed 64 bits."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def _detailed(task: Task) -> dict[str, object]:
-    """A DetailedTask. Source: ext-tasks, tasks.md, "Task Status"."""
+    """Return a DetailedTask. Source: ext-tasks, tasks.md, "Task Status"."""
     shown = _task(task)
     if task.status is Status.INPUT_REQUIRED:
         shown["inputRequests"] = _fragments(task.input_requests)
@@ -157,7 +161,7 @@ def _task(task: Task) -> dict[str, object]:
 
 
 def _progress(task: Task) -> dict[str, object]:
-    """Return what goes into the `_meta` of a task whose work says how far of how much it has come."""
+    """Return the `_meta` of a task that reports `progress` and `total`; empty for any other."""
     told = orjson.loads(task.progress) if task.progress else {}
     if told.get("progress") is None or told.get("total") is None:
         return {}
@@ -173,5 +177,5 @@ def _fragments(parts: Mapping[str, bytes]) -> dict[str, orjson.Fragment]:
 
 
 def _id(request_id: RequestId) -> object:
-    """The id as it came: an integer of a client may have more than the 64 bits that orjson writes."""
+    """Return the id unchanged: a client's integer can exceed the 64 bits of orjson."""
     return orjson.Fragment(str(request_id)) if isinstance(request_id, int) else request_id

@@ -1,17 +1,17 @@
-"""Server-sent events as they are written here."""
+"""Server-sent events."""
 
 from collections.abc import Mapping
 from typing import Final
 
 MAX_SILENCE_S: Final = 10.0
-"""How long a stream is silent at most: routers cut connections that are idle for a minute."""
+"""Seconds without an event after which a comment is sent: routers close connections that are idle for a minute."""
 
 COMMENT: Final = b":\n\n"
 
 EVENT_STREAM_HEADERS: Final[Mapping[str, str]] = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-"""Keep what is between us and the client from holding events back."""
+"""Keep proxies from buffering events."""
 
 
 def sse_event(message: bytes) -> bytes:
-    """One server-sent event. JSON as it is written here has no line breaks."""
+    """Return a message as a server-sent event. JSON as written here has no line breaks."""
     return b"event: message\ndata: " + message + b"\n\n"

@@ -1,4 +1,4 @@
-"""Counts in words for people."""
+"""Counts in words."""
 
 
 def counted(count: int | float, noun: str) -> str:

@@ -1,1 +1,1 @@
-"""One JSON-RPC message in, its response out: the endpoint, the dispatcher and error responses."""
+"""The MCP endpoint: from an HTTP request to a JSON-RPC response."""

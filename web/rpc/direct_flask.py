@@ -1,4 +1,4 @@
-"""Flask, with a shorter way to its busiest view."""
+"""A Flask application that serves its busiest view without Flask's request handling."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 View = Callable[[Request], Response]
-"""Answers a request, whatever is wrong with it. It is given the request: there is no context to find one in."""
+"""Answers a request, and does not raise. It receives the request, because there is no request context."""
 
 
 class DirectFlask(Flask):
-    """Calls some views by their path alone.
+    """Serves some views by their path alone.
 
     Contexts, routing, sessions and signals, of which these views need nothing, are a quarter of what a poll costs in
     this process. All other paths go Flask's own way.
@@ -24,11 +24,11 @@ class DirectFlask(Flask):
         self._direct: dict[str, View] = {}
 
     def serve(self, paths: Iterable[str], view: View) -> None:
-        """Requests to these paths, by whatever method, are answered by this view."""
+        """Serve all requests to these paths with this view."""
         self._direct |= dict.fromkeys(paths, view)
 
     def wsgi_app(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-        """The response."""
+        """Handle a request."""
         view = self._direct.get(environ["PATH_INFO"])
         if view is None:
             return super().wsgi_app(environ, start_response)

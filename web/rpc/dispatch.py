@@ -1,4 +1,4 @@
-"""From a message's body to the bytes that answer it: envelope, method, and what goes wrong on the way."""
+"""Dispatch a message of the current revision to its method, and serialize the result or the error."""
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 
@@ -14,7 +14,7 @@ from coatcheck.web.protocol.envelope import (
     readable_id,
     request_of,
 )
-from coatcheck.web.protocol.response import ACCEPTED, Reply, ResponseGenerator, RpcResponse, start_response
+from coatcheck.web.protocol.response import ACCEPTED, Reply, ResponseGenerator, RpcResponse, begin_response
 from coatcheck.web.protocol.serialization import Result, error_message, result_message
 from coatcheck.web.rpc.error_responses import ErrorResponses
 from coatcheck.web.rpc.progress_notifications import ProgressNotifications
@@ -24,7 +24,7 @@ Method = Callable[[Call], Result | Progress | Stream]
 
 
 class MethodDispatcher:
-    """Finds the method that a message asks for, and answers with what it gives or raises."""
+    """The protocol handler of the current revision."""
 
     def __init__(
         self,
@@ -37,9 +37,10 @@ class MethodDispatcher:
         requires_task_name: bool = False,
         count_nameless: Callable[[str], None] = lambda client: None,
     ) -> None:
-        """`admit` raises when this caller may not make this call, or not now; `count_limit` hears of reached limits;
-        `older` are the revisions that other eras serve; `requires_task_name` is as for `request_of`, and
-        `count_nameless` hears which client sent no `Mcp-Name` where it is not required."""
+        """`admit` raises when the caller cannot make the call now. `count_limit` is called with each limit that is
+        reached. `legacy_revisions` are named to clients of an unsupported version. `requires_task_name` is that of
+        `request_of`; `count_nameless` is called with the name of a client that sent no `Mcp-Name` where it is not
+        required."""
         self._methods = methods
         self._server_info = server_info
         self._admit = admit
@@ -50,11 +51,11 @@ class MethodDispatcher:
         self.methods: Collection[str] = frozenset(methods)
 
     def accepts(self, _body: object, _header: HeaderLookup) -> bool:
-        """True: a message of no other era is one of this, if a wrong one."""
+        """Return True: a message that no other handler accepts is handled as one of the current revision."""
         return True
 
     def handle(self, body: object, caller: Caller, header: HeaderLookup) -> Reply:
-        """What the client gets; nothing that it sends raises here."""
+        """Handle the message and return its reply. Does not raise for anything that a client sends."""
         request_id = readable_id(body)
         method = "?"
         try:
@@ -63,11 +64,11 @@ class MethodDispatcher:
                 return ACCEPTED  # nothing is executed for a message that could not be answered
             method = message.method
             return self._served(message, message.id, caller, header)
-        except Exception as fault:  # noqa: BLE001 - a client must not meet an exception that nobody thought of
+        except Exception as fault:  # noqa: BLE001 - no client receives an unexpected exception
             return self.refused(fault, method, request_id)
 
     def refused(self, fault: Exception, method: str = "?", request_id: RequestId | None = None) -> RpcResponse:
-        """The error that answers this exception; the log has one line about it."""
+        """Return the error response for an exception, and log one line about it."""
         refusal = self._refusals.of(fault, method)
         return RpcResponse(error_message(request_id, refusal), refusal.status, refusal.headers)
 
@@ -86,9 +87,9 @@ class MethodDispatcher:
         reply = method(call)
         if isinstance(reply, Generator):
             answering = self._answering(ProgressNotifications(token).wrap(reply), request.method, request_id)
-            return start_response(answering, is_streamed=token is not None)
+            return begin_response(answering, is_streamed=token is not None)
         if isinstance(reply, Stream):
-            return start_response(
+            return begin_response(
                 self._answering(reply.messages, request.method, request_id), is_streamed=True, keeps_request=False
             )
         return RpcResponse(result_message(request_id, reply, self._server_info))

@@ -1,4 +1,4 @@
-"""The MCP endpoint: one POST, one message.
+"""The MCP endpoint: one message per POST.
 
 Source: basic/transports/streamable-http.
 """
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 ENDPOINT_PATHS = ("/mcp", "/mcp/")
-"""Both are answered alike: a redirect loses the body of a POST."""
+"""Both are served alike: a redirect loses the body of a POST."""
 
 CLIENT_LEFT = 499
-"""Nobody reads this status but the access log, which has it from nginx."""
+"""Status of a response whose client has disconnected. Only the access log shows it; nginx uses the same."""
 
 PREFLIGHT_HEADERS = {
     "Access-Control-Allow-Methods": "POST",
@@ -51,18 +51,18 @@ PREFLIGHT_HEADERS = {
 
 
 EXPOSED_HEADERS = "Retry-After, WWW-Authenticate"
-"""What a page may read besides the usual: when to try again, and how to prove itself."""
+"""Response headers that a web page can read in addition to the default ones."""
 
 
 class WholeResponse(Response):
-    """A response that is all there, and goes out as it is: nothing has to be worked out about it."""
+    """A complete response that skips Werkzeug's processing."""
 
     def __init__(self, answer: RpcResponse, memory: MemoryLimit) -> None:
         super().__init__(answer.message, answer.status, answer.headers, mimetype=JSON_TYPE)
         self._memory = memory
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-        """Head and body."""
+        """Send head and body."""
         if environ["REQUEST_METHOD"] == "HEAD":
             return super().__call__(environ, start_response)
         start_response(self.status, self.headers.to_wsgi_list())
@@ -78,7 +78,7 @@ def endpoint(
     bodies: BodyReader,
     memory: MemoryLimit,
 ) -> View:
-    """What serves the MCP endpoint. What none of the other eras takes is for the dispatch."""
+    """Return the view of the MCP endpoint. A message that no legacy handler accepts goes to the dispatcher."""
     waiting_bodies = WaitingBodyLimit()
     large_requests = LargeRequestLimit(memory)
 
@@ -132,7 +132,7 @@ def endpoint(
         return Response(status=CLIENT_LEFT) if whole is None else response_of(whole, forms)
 
     def response_of(answer: RpcResponse, forms: AcceptedTypes) -> Response:
-        """Results go out in a form that the client takes; errors as JSON, which clients read by their status."""
+        """Return a result in a type that the client accepts, and an error as JSON."""
         if answer.message and answer.status == 200 and not forms.json:
             return Response(
                 memory.chunks(sse_event(answer.message)), mimetype=EVENT_STREAM_TYPE, headers=EVENT_STREAM_HEADERS
@@ -143,7 +143,7 @@ def endpoint(
         return response
 
     def tell_browser(request: Request, response: Response) -> None:
-        """A page that may call this server may also read its answers."""
+        """Add the CORS headers for a page that can call this server."""
         if (origin := guard.preflight_origin(request)) is not None and "Origin" not in response.vary:
             response.headers["Access-Control-Allow-Origin"] = origin
             response.headers["Access-Control-Expose-Headers"] = EXPOSED_HEADERS
@@ -153,13 +153,13 @@ def endpoint(
 
 
 def _served_method(body: object, handler: ProtocolHandler) -> str | None:
-    """The method that the message names, if the era serves it: no other name may become a label of a metric."""
+    """Return the message's method if the handler serves it: no other name can become a label of a metric."""
     method = body.get("method") if isinstance(body, dict) else None
     return method if isinstance(method, str) and method in handler.methods else None
 
 
 def _preflight(origin: str, request: Request) -> Response:
-    """What a browser asks before it sends a request of another page."""
+    """Return the response to a CORS preflight request."""
     response = Response(status=204, headers=PREFLIGHT_HEADERS)
     del response.headers["Content-Type"]
     response.headers["Access-Control-Allow-Origin"] = origin

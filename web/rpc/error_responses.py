@@ -1,4 +1,4 @@
-"""What becomes of an exception on its way to a client: a JSON-RPC error, one line in the log, a count."""
+"""Turn an exception into a JSON-RPC error, a line in the log and a count."""
 
 import logging
 import secrets
@@ -12,15 +12,15 @@ logger = logging.getLogger(__name__)
 
 
 class ErrorResponses:
-    """Tells clients what they may know; the rest stands in the log, under a number that they are given."""
+    """Maps exceptions to errors for clients. Details of an internal error are only logged, under an incident number."""
 
     def __init__(self, methods: Collection[str], count_limit: Callable[[str], None]) -> None:
-        """Only these methods are named in the log; `count_limit` hears of reached limits."""
+        """`methods` are the names that the log can show; `count_limit` is called with each limit that is reached."""
         self._methods = methods
         self._count_limit = count_limit
 
     def of(self, fault: Exception, method: str) -> JsonRpcError:
-        """The error that answers this exception; the log has one line about it."""
+        """Return the error for an exception, and log one line about it."""
         refusal = json_rpc_error_of(fault)
         if isinstance(fault, LimitReached):
             self._count_limit(fault.limit)

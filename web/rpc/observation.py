@@ -1,4 +1,4 @@
-"""What the log and a trace are told of a request: its method, its tool, its task; nothing else of what it holds."""
+"""Add the method, the tool and the task of a request to log lines and its trace, and nothing else of its content."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,20 +12,20 @@ from coatcheck.workers.telemetry.logs import know
 from coatcheck.workers.telemetry.tracing import request_span
 
 METHOD_PATTERN: Final = re.compile(r"[A-Za-z_]{1,32}(/[A-Za-z_]{1,32}){0,3}", re.ASCII)
-"""What is taken for a method; what is none is nobody's business."""
+"""Names that can be a method's; others are not recorded."""
 
 TOOL_PATTERN: Final = re.compile(r"[A-Za-z0-9_.\-]{1,128}", re.ASCII)
-"""A tool's name. Source: server/tools, "Tool Names"."""
+"""Names that can be a tool's. Source: server/tools, "Tool Names"."""
 
 
 METHOD_KEY: Final = "coatcheck.method"
-"""Where the endpoint leaves the method of a request in its environ, once the body is read and an era takes it."""
+"""WSGI environ key of the method that is served, set by the endpoint once the body is read."""
 
 
 def observed(body: object, answer: Callable[[], Reply]) -> Reply:
-    """The reply; meanwhile the log's lines say what they are about, and a span is active that ends with the answer.
+    """Return the reply, with log lines and a span for this request while it is produced.
 
-    A stream's span ends when the stream begins.
+    The span ends with the response; that of a stream ends when the stream begins.
     """
     method, params = _read(body)
     if not method:
@@ -44,7 +44,7 @@ def observed(body: object, answer: Callable[[], Reply]) -> Reply:
 
 
 def _read(body: object) -> tuple[str, Mapping[str, object]]:
-    """Method and parameters of a body that has them."""
+    """Return the method and the parameters of a body, as far as it has them."""
     if not isinstance(body, dict):
         return "", {}
     method, params = body.get("method"), body.get("params")

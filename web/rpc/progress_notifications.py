@@ -1,4 +1,4 @@
-"""The progress of one request, as its client is told of it."""
+"""Convert the progress of a request to notifications for its client."""
 
 from collections.abc import Generator
 from typing import TypeVar
@@ -12,18 +12,18 @@ T = TypeVar("T")
 
 
 class ProgressNotifications:
-    """Notifications of progress that strictly increases over all that a request waits for.
+    """Notifications whose progress strictly increases over the whole request.
 
     Source: basic/patterns/progress.
     """
 
     def __init__(self, token: RequestId | None) -> None:
-        """Without a token the client wants to hear nothing."""
+        """Without a token no notifications are sent."""
         self._token = token
         self._reached = float("-inf")
 
     def wrap(self, wait: Generator[bytes | None, None, T]) -> Generator[bytes | None, None, T]:
-        """The same wait, but what it yields are messages; None for a pause, and for what is not told."""
+        """Run the generator, and yield a message for each progress that is sent, None for anything else."""
         try:
             while True:
                 yield self._message(next(wait))

@@ -1,1 +1,1 @@
-"""The gunicorn worker, and what bounds the time and the memory of each connection."""
+"""gunicorn's worker class, and limits on the time and the memory of connections."""

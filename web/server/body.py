@@ -1,4 +1,4 @@
-"""Reads a request's body within bounds of size and time."""
+"""Read request bodies within limits of size and time."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -13,19 +13,19 @@ from coatcheck.web.server.memory_limit import CHUNK_BYTES, MemoryLimit
 from coatcheck.web.server.threads import LARGE_BODY_BYTES
 
 SOCKET_KEY: Final = "gunicorn.socket"
-"""Where gunicorn leaves the connection in the WSGI environment."""
+"""WSGI environ key of the connection, set by gunicorn."""
 
 DISCARD_BYTES: Final = 64 * 1024
-"""How much of a refused body is read, so that another request can follow on its connection."""
+"""Bytes of a refused body that are read at most, so that the connection can be used again."""
 
 DISCARD_S: Final = 0.05
-"""For how long."""
+"""Seconds for that."""
 
 BODY_TOO_LATE: Final = "The body did not arrive whole in time"
 
 
 class BodyReader:
-    """Reads bodies; one that drips is cut off."""
+    """Reads request bodies, and cuts off slow ones."""
 
     def __init__(self, max_bytes: int, limit_s: float, memory: MemoryLimit) -> None:
         self._max_bytes = max_bytes
@@ -36,11 +36,11 @@ class BodyReader:
         """Return the whole body.
 
         Raises:
-            BodyTooLarge: it says so itself, or more came than is allowed; the rest is not read.
-            BodyTooSlow: it was cut off, by the client or for its slowness.
-            MalformedBody: its chunks are none, or it is encoded; no other request can follow on its connection.
+            BodyTooLarge: the declared or actual length exceeds the limit; the rest is not read.
+            BodyTooSlow: it ended early, or took too long.
+            MalformedBody: its chunks are malformed, or it has a transfer coding; the connection cannot be used again.
         """
-        # gunicorn passes compressed bodies on as if they were what they are made of. Source: RFC 9112, section 6.1.
+        # gunicorn passes compressed bodies on without decoding them. Source: RFC 9112, section 6.1.
         if request.environ.get("HTTP_TRANSFER_ENCODING", "chunked").strip(" \t").lower() != "chunked":
             raise MalformedBody("The only Transfer-Encoding is chunked")
         length = request.content_length
@@ -50,12 +50,12 @@ class BodyReader:
         if len(body) > self._max_bytes:
             raise self._too_large()
         if length is not None and len(body) < length:
-            # Half a message can be a whole one of another meaning.
+            # A truncated message can be valid with another meaning.
             raise BodyTooSlow(BODY_TOO_LATE)
         return body
 
     def discard(self, request: Request, refusal: Exception) -> None:
-        """Read the rest of a refused body; where that takes long, or makes no sense, end the connection instead."""
+        """Read the rest of a refused body, or close the connection when that takes long or the framing is broken."""
         body = request.environ["wsgi.input"]
         is_read = False
         if not isinstance(refusal, BodyTooLarge | BodyTooSlow | MalformedBody):
@@ -90,7 +90,7 @@ class BodyReader:
 
 @contextmanager
 def _patient(connection: Any) -> Iterator[None]:
-    """Leave out the connection's own time limit, which is that of an answer."""
+    """Suspend the connection's own timeout, which is that of a response."""
     if connection is None:
         yield
         return

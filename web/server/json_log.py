@@ -1,4 +1,4 @@
-"""gunicorn's own lines as JSON."""
+"""Write gunicorn's own lines as JSON."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from coatcheck.workers.telemetry.logs import write_as
 
 
 class JsonLog(Logger):  # type: ignore[misc]
-    """Writes one JSON object a line, as the application does."""
+    """Writes one JSON object per line, as the application does."""
 
     def setup(self, cfg: Any) -> None:
-        """The handlers that the options ask for are there, and write JSON."""
+        """Make the handlers that the options ask for write JSON."""
         super().setup(cfg)
         for log in (self.error_log, self.access_log):
             write_as("json", log)

@@ -1,4 +1,4 @@
-"""Reports an event loop that was blocked: whatever computes without yielding holds up every request of its process."""
+"""Report a blocked event loop: code that computes without yielding delays every request of its process."""
 
 import logging
 import warnings
@@ -15,11 +15,11 @@ BLOCKED_S: Final = 1.0
 """Seconds without a switch after which the loop counts as blocked."""
 
 BLOCKED: Final = "event_loop_blocked"
-"""The counter of such reports."""
+"""Counter of reports."""
 
 
 def start_loop_monitor(measures: Measures) -> None:
-    """Watch the event loop of this thread from another one, and log and count each time that it is blocked.
+    """Watch this thread's event loop from another thread; log and count each time that it is blocked.
 
     Source: gevent, "Configuring gevent", monitor_thread.
     """

@@ -1,4 +1,4 @@
-"""The memory that clients hold: bodies that arrive, answers that are not taken yet, calls that wait."""
+"""Limit the memory that clients occupy: incoming bodies, responses that are not read yet, waiting calls."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,31 +15,31 @@ from coatcheck.web.protocol.response import ResponseGenerator
 from coatcheck.web.server.threads import LARGE_BODY_BYTES
 
 MAX_HELD_BYTES: Final = 24 * 1024 * 1024
-"""Bytes of large bodies and answers that one process holds before it gives up slow clients."""
+"""Bytes of large bodies and responses in one process above which slow clients are cut off."""
 
 MAX_HELD_BYTES_BRIEFLY: Final = 40 * 1024 * 1024
-"""The same, however quick the clients are."""
+"""Bytes above which the oldest client is cut off even if it is not slow."""
 
 SLOW_AFTER_S: Final = 1.0
-"""How long a client can hold its part whatever others want."""
+"""Seconds after which a client that still occupies memory counts as slow."""
 
 CHUNK_BYTES: Final = 64 * 1024
-"""Bytes that are read of a body, and handed to the server of a stream, at a time."""
+"""Bytes of one read of a body, and of one write of a stream."""
 
 MAX_WAITING_BODY_BYTES: Final = 8 * 1024 * 1024
-"""Bytes of the bodies of calls that wait and of streams. What is made of a body has many times its size."""
+"""Bytes of the bodies of waiting calls and streams. A parsed body takes many times its size."""
 
 
 MAX_LARGE_REQUESTS: Final = 4
-"""Requests with large bodies that are worked on at a time, up to their answer or their wait for one."""
+"""Requests with large bodies that are processed at a time, until they are answered or wait for a job."""
 
 
 class ClientTooSlow(TimeoutError):
-    """The client held its memory for longer than anybody else when there was no more."""
+    """The client was the slowest one when memory ran short."""
 
 
 class HeldMemory:
-    """What one greenlet holds."""
+    """The memory that one greenlet holds."""
 
     def __init__(self, holder: greenlet) -> None:
         self.holder = holder
@@ -49,22 +49,21 @@ class HeldMemory:
 
 
 class MemoryLimit:
-    """Bounds what all clients of a process hold.
+    """Limits the memory that all clients of a process hold.
 
-    When it is too much, the client that has held its part longest is cut off: one that reads or sends at an ordinary
-    speed is done before.
+    Above the limit, the client that has held memory longest is cut off. A client of ordinary speed finishes earlier.
     """
 
     def __init__(self) -> None:
         self._held: dict[HeldMemory, None] = {}
-        """The oldest first."""
+        """In the order of their age, the oldest first."""
         self._total = 0
 
     @contextmanager
     def hold(self, size: int = 0) -> Iterator[Callable[[int], None]]:
-        """Hold so many bytes for the length of the block, in which TooSlow can be raised at any wait.
+        """Hold `size` bytes for the length of the block, in which ClientTooSlow can be raised at any wait.
 
-        The block can hold more of them by what it is given.
+        The block receives a function that adds bytes.
         """
         mine = HeldMemory(gevent.getcurrent())
         self._held[mine] = None
@@ -76,12 +75,12 @@ class MemoryLimit:
             self._release(mine)
 
     def whole(self, data: bytes) -> Iterator[bytes]:
-        """Yield the data, and hold it until it is taken."""
+        """Yield the data, and hold it until it is consumed."""
         with self.hold(len(data)):
             yield data
 
     def chunks(self, data: bytes) -> Iterator[bytes]:
-        """Yield the data in pieces, and hold it until all of them are taken."""
+        """Yield the data in chunks, and hold it until all of them are consumed."""
         if len(data) <= CHUNK_BYTES:
             yield data
             return
@@ -109,13 +108,13 @@ class MemoryLimit:
 
 
 def _cut(one: HeldMemory) -> None:
-    """Raise TooSlow where the holder waits, unless it is done meanwhile. Called by the loop."""
+    """Raise ClientTooSlow in the holder, unless it has finished meanwhile. Called by the event loop."""
     if not one.is_over:
         one.holder.throw(ClientTooSlow("Too slow for so large a message"))
 
 
 class LargeRequestLimit:
-    """Lets a few large requests be worked on at a time: what is made of a body has many times its size."""
+    """Limits how many large requests are processed at a time, because a parsed body takes many times its size."""
 
     def __init__(self, memory: MemoryLimit) -> None:
         self._memory = memory
@@ -123,7 +122,7 @@ class LargeRequestLimit:
 
     @contextmanager
     def slot(self, size: int) -> Iterator[None]:
-        """Wait for a turn, holding so many bytes meanwhile, and have it for the length of the block.
+        """Wait for a slot, holding `size` bytes meanwhile, and keep it for the length of the block.
 
         Raises:
             TooManyWaiting: too many others wait.
@@ -140,15 +139,15 @@ class LargeRequestLimit:
 
 
 class WaitingBodyLimit:
-    """Bounds the large bodies of calls that wait and of streams: parts of them are in memory for as long."""
+    """Limits the large bodies of waiting calls and streams, parts of which stay in memory."""
 
     def __init__(self) -> None:
         self._total = 0
 
     def hold(self, answering: ResponseGenerator, size: int) -> ResponseGenerator:
-        """Return the wait, which holds so many bytes until it ends. Raises TooManyWaiting."""
+        """Return the generator, with `size` bytes held until it ends. Raises TooManyWaiting."""
         if size <= LARGE_BODY_BYTES:
-            return answering  # bounded by the number of calls; who has large ones shuts out nobody with a small one
+            return answering  # limited by the number of calls, so that large bodies do not block small ones
         if self._total + size > MAX_WAITING_BODY_BYTES:
             raise TooManyWaiting("Too many calls with large arguments are waiting; try again, or use tasks")
         self._total += size

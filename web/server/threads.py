@@ -1,7 +1,7 @@
-"""Where code runs that may not yield: in real threads, so that it never stops the event loop of its process.
+"""Run code that does not yield in real threads, so that it never blocks the event loop.
 
-Connections that gevent patches belong to the loop of the thread that made them. So all code of tools' authors runs in
-one thread, on a loop of its own: what it keeps between two calls, such as a client of a database, can be used by both.
+Connections that gevent patches belong to the loop of the thread that opened them. So all code of tool authors runs in
+one thread with its own loop, and a database client that it keeps between two calls works in both.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ T = TypeVar("T")
 
 
 LARGE_BODY_BYTES: Final = 32 * 1024
-"""Bytes of a message from which checking it takes more than a millisecond, and holding it counts; what is smaller is
-bounded by the number of connections."""
+"""Bytes of a message above which validating it takes more than a millisecond and its memory is counted. Smaller ones
+are limited by the number of connections."""
 
 is_large_request: Final[ContextVar[bool]] = ContextVar("is_large", default=False)
-"""The request that is served has so large a body."""
+"""True when the current request has a large body."""
 
 
 AUTHOR_CODE_LIMIT_S: Final = 25.0
-"""How long code of tools' authors can take here. What takes longer belongs on a worker."""
+"""Seconds that code of tool authors can take here. Longer work belongs on a worker."""
 
 THREAD_CHECK_S: Final = 2.0
-"""How long their thread can go without a look at its loop, once a call took too long."""
+"""Seconds within which the thread's loop must respond, once a call has timed out."""
 
 
 def compute(function: Callable[..., T], *args: Any, size: int = 0) -> T:
-    """Return what the function gives, which uses its arguments alone; from another thread where these are large.
+    """Call a function that uses its arguments alone; in another thread when these are large.
 
-    They are where the request is, or where `size` in bytes says so.
+    They are large when the request is, or when `size` in bytes says so.
     """
     if size <= LARGE_BODY_BYTES and not is_large_request.get():
         return function(*args)
@@ -53,16 +53,17 @@ def compute(function: Callable[..., T], *args: Any, size: int = 0) -> T:
 
 
 class AuthorCodeThread:
-    """Runs code of tools' authors. Calls that wait for the network run side by side; calls that compute take turns.
+    """Runs code of tool authors in one thread. Calls that wait for I/O run concurrently; calls that compute run one by
+    one.
 
-    The thread is made for the first call, so after a fork.
+    The thread starts at the first call, so after a fork.
     """
 
     def __init__(self) -> None:
         self._by_pid: dict[int, AsyncResult[Any]] = {}
 
     def run(self, function: Callable[[], T]) -> T:
-        """Return what the function gives, or raise what it raises."""
+        """Call the function in the thread; return or raise what it does."""
         pid = os.getpid()
         if pid not in self._by_pid:
             self._by_pid[pid] = AsyncResult()
@@ -79,7 +80,7 @@ class AuthorCodeThread:
         return cast("T", value)
 
     def _check_alive(self, hub: Any) -> None:
-        """End the process, so that it is replaced, when something in the thread never yields: all calls would wait."""
+        """End the process, so that it is replaced, when the thread's loop does not respond: later calls would wait."""
         answered = Event()
         hub.loop.run_callback_threadsafe(answered.set)
         if not answered.wait(THREAD_CHECK_S):
@@ -88,7 +89,7 @@ class AuthorCodeThread:
 
 
 def _serve(started: AsyncResult[Any]) -> None:
-    """Run a loop on this thread for as long as the process lives."""
+    """Run an event loop on this thread until the process ends."""
     hub = gevent.get_hub()
     keeps_it_running = hub.loop.async_()
     keeps_it_running.start(lambda: None)

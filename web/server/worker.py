@@ -1,4 +1,4 @@
-"""gunicorn's gevent worker, with a time limit on each phase of a connection."""
+"""gunicorn's gevent worker with a time limit on each phase of a connection."""
 
 import socket
 from collections.abc import Iterator
@@ -21,8 +21,8 @@ from coatcheck.web.errors import INVALID_REQUEST, JsonRpcError
 from coatcheck.web.protocol.serialization import error_message
 
 LINGER_S: Final = 2.0
-"""How long a connection is read on after an answer to a request that was not read whole: closing it at once would
-reset it, and the client would lose the answer. Source: RFC 9112, section 9.6."""
+"""Seconds that a connection is still read after a response to a request that was not read whole: closing it at once
+would reset it, and the client would lose the response. Source: RFC 9112, section 9.6."""
 
 TRAILER_BYTES: Final = 8192
 """The largest trailer section of a chunked body."""
@@ -35,24 +35,24 @@ HEADERS_TOO_LARGE: Final = (
 
 FREE_CHUNKS: Final = 1024
 MIN_CHUNK_BYTES: Final = 64
-"""How many pieces a chunked body can come in, and how many bytes each further one has on average: each costs the same,
+"""A body can have `FREE_CHUNKS` chunks, and more if they have this size in bytes on average: each chunk costs the same,
 however small it is."""
 
 CHUNKS_PER_YIELD: Final = 64
-"""After how many pieces of a chunked body others have their turn: what is there already is read without a wait."""
+"""Chunks of a body after which other greenlets run: data that has arrived is read without a wait."""
 
 MAX_ACCEPT: Final = 16
-"""Connections that are accepted in one turn of the loop; of more, the other processes would get too few."""
+"""Connections that are accepted in one turn of the loop; with more, other processes would get too few."""
 
 
 class BoundedRequest(Request):  # type: ignore[misc]  # gunicorn has no types
-    """A request whose head is bounded as a whole: gunicorn bounds each field, and looks through all that came again and
-    again until the head ends."""
+    """A request whose head is limited as a whole: gunicorn limits each field only, and scans all that has arrived again
+    at each read."""
 
     head_bytes = 64 * 1024
 
     def read_into(self, unreader: Any, buf: bytearray, stop: bool = False) -> None:
-        """Read on. Raises LimitRequestHeaders."""
+        """Read more of the head. Raises LimitRequestHeaders."""
         super().read_into(unreader, buf, stop)
         if len(buf) > self.head_bytes:
             raise LimitRequestHeaders(f"the head is larger than {self.head_bytes} bytes")
@@ -62,9 +62,10 @@ RequestParser.mesg_class = BoundedRequest
 
 
 class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no types
-    """Gives a request so long to send its head, and an answer so long to be taken; an idle connection `keepalive`.
+    """Limits the time of a request's head to `head_s`, of a response to `answer_s`, of an idle connection to
+    `keepalive`.
 
-    The time for a body is the application's business: see `coatcheck.web.server.body`.
+    The application limits the time of a body: see `coatcheck.web.server.body`.
     """
 
     head_s = 20.0
@@ -76,18 +77,18 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
         self._turn_of_pipelines = BoundedSemaphore()
 
     def server_class(self, listener: socket.socket, *, spawn: Any, **options: Any) -> StreamServer:
-        """Return what accepts connections: with gunicorn's own, one for each turn of a busy loop, newcomers queue."""
+        """Return a server that accepts several connections in one turn of the loop; gunicorn's own accepts one."""
         tls = {name: options[name] for name in ("ssl_context",) if name in options}
         server = StreamServer(listener, handle=partial(self.handle, listener), spawn=spawn, **tls)
         server.max_accept = MAX_ACCEPT
         return server
 
     def timeout_ctx(self) -> gevent.Timeout:
-        """Return the limit on a request's head."""
+        """Return the time limit of a request's head."""
         return gevent.Timeout(self.head_s, False)  # type: ignore[arg-type]
 
     def notify(self) -> None:
-        """Tell the arbiter that this process lives; once it is to stop, end what would wait."""
+        """Send the heartbeat; during shutdown, end streams and idle connections."""
         super().notify()
         if not self.alive:
             self.wsgi.extensions["coatcheck"].end_streams()
@@ -105,7 +106,7 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
             super().handle(listener, client, addr)
 
     def _wait_for_request(self, connection: socket.socket, limit_s: float) -> None:
-        """Wait for the first octet of a request. Raises StopIteration when there is none in time."""
+        """Wait for the first byte of a request. Raises StopIteration after the time limit."""
         self._between_requests.add(connection)
         try:
             wait_read(connection.fileno(), limit_s, StopIteration())
@@ -113,7 +114,7 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
             self._between_requests.discard(connection)
 
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> bool:
-        """Answer a request, then wait for the next one. Raise StopIteration to close the connection."""
+        """Respond to a request, then wait for the next one. Raises StopIteration to close the connection."""
         req.body.force_close = req.force_close  # for an application that does not read the body: see web.server.body
         if isinstance(req.body.reader, ChunkedReader):
             req.body.reader.limit_trailer_section = TRAILER_BYTES
@@ -134,14 +135,14 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
         sock.settimeout(None)  # the limit for a head bounds the next one
         if (ahead := req.unreader.take_buffered()) or (self.cfg.is_ssl and sock.pending()):
             req.unreader.unread(ahead)
-            with self._turn_of_pipelines:  # all clients that send request upon request are one among the others
+            with self._turn_of_pipelines:  # all pipelining clients together get one turn of the loop
                 gevent.sleep(0)
         else:
             self._wait_for_request(sock, self.cfg.keepalive)
         return True
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
-        """Answer what is not a request."""
+        """Respond to a malformed request."""
         if isinstance(exc, LimitRequestHeaders):
             self._refuse_header(client)
         else:
@@ -149,7 +150,7 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
         _linger(client)
 
     def _refuse_header(self, client: Any) -> None:
-        """Say which limit a header exceeds, as the endpoint would: a client takes a page for another server's."""
+        """Respond with a JSON-RPC error as the endpoint does: clients take an HTML page for another server's."""
         self.log.warning("A request was refused: its headers exceed COATCHECK_MAX_HEADER_BYTES")
         why = (
             f"A header field, such as the token, has more than {self.cfg.limit_request_field_size} bytes, or there are"
@@ -163,7 +164,7 @@ class BoundedGeventWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has n
 
 
 def _bounded(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the pieces of a chunked body as long as they are not absurdly small."""
+    """Yield the chunks of a body. Raises InvalidChunkSize when they are too small on average."""
     size = 0
     for number, piece in enumerate(pieces):
         if number > FREE_CHUNKS + size / MIN_CHUNK_BYTES:
@@ -175,13 +176,13 @@ def _bounded(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _is_read(req: Any) -> bool:
-    """Return whether the next request of the connection begins here."""
+    """Tell whether the request was read whole."""
     reader = req.body.reader
     return not (reader.length if isinstance(reader, LengthReader) else reader.parser)
 
 
 def _linger(sock: socket.socket) -> None:
-    """Tell the client that nothing more comes, and throw away what it still sends."""
+    """Half-close the connection, and discard what the client still sends."""
     with suppress(OSError), gevent.Timeout(LINGER_S, False):  # type: ignore[arg-type]
         sock.shutdown(socket.SHUT_WR)
         while sock.recv(65_536):

@@ -1,1 +1,1 @@
-"""The settings of the front door, read from the environment once."""
+"""The settings of the web server, read from the environment once."""

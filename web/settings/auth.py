@@ -1,4 +1,4 @@
-"""Who may call, and how they prove it."""
+"""Settings of authentication."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from marshmallow.validate import ContainsOnly, Regexp
 from coatcheck.tasks_store import milliseconds
 
 LOOPBACK_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-"""The names of this machine that nobody else can answer to."""
+"""Host names that only this machine answers to."""
 
 ALGORITHMS: Final = (
     "RS256",
@@ -29,16 +29,16 @@ ALGORITHMS: Final = (
     "Ed25519",
     "EdDSA",
 )
-"""The signatures that can be allowed. None of them is made with a secret that this server would have to know."""
+"""Signature algorithms that can be allowed. All are asymmetric: this server holds no secret of the issuer."""
 
 
 @dataclass(frozen=True)
 class AuthSettings:
-    """How callers prove who they are. Read once, at the entry point."""
+    """How callers authenticate. Read once, at the entry point."""
 
     mode: str = "none"
-    """`COATCHECK_AUTH`: who may call. `none` is everybody, and so for loopback addresses only; `tokens` is who has a
-    token of `COATCHECK_TOKENS`; `oauth` is who has one of `COATCHECK_OAUTH_ISSUER`."""
+    """`COATCHECK_AUTH`: `none` admits everybody, on loopback addresses only; `tokens` admits tokens of
+    `COATCHECK_TOKENS`; `oauth` admits tokens of `COATCHECK_OAUTH_ISSUER`."""
     allow_anonymous: bool = False
     """`COATCHECK_ALLOW_ANONYMOUS`: accept `COATCHECK_AUTH=none` on other addresses too."""
     tokens_file: Path | None = None
@@ -48,37 +48,37 @@ class AuthSettings:
     issuer: str = ""
     """`COATCHECK_OAUTH_ISSUER`: the authorization server, exactly as its tokens name it in `iss`."""
     jwks_url: str = ""
-    """`COATCHECK_OAUTH_JWKS_URL`: where its keys are; without it, where its own metadata say they are."""
+    """`COATCHECK_OAUTH_JWKS_URL`: the URL of its keys; by default the one in its metadata."""
     audiences: tuple[str, ...] = ()
-    """`COATCHECK_OAUTH_AUDIENCES`: what else than the public address of `/mcp` `aud` may name, comma-separated."""
+    """`COATCHECK_OAUTH_AUDIENCES`: accepted values of `aud` besides the public address of `/mcp`, comma-separated."""
     algorithms: tuple[str, ...] = ("RS256", "ES256")
-    """`COATCHECK_OAUTH_ALGORITHMS`: the signatures that count, comma-separated."""
+    """`COATCHECK_OAUTH_ALGORITHMS`: the accepted signatures, comma-separated."""
     principal_claim: str = "sub"
-    """`COATCHECK_OAUTH_PRINCIPAL_CLAIM`: the claim that tells one caller from another."""
+    """`COATCHECK_OAUTH_PRINCIPAL_CLAIM`: the claim that identifies the caller."""
     tenant_claim: str = ""
-    """`COATCHECK_OAUTH_TENANT_CLAIM`: the claim that tells one customer from another, if there are several."""
+    """`COATCHECK_OAUTH_TENANT_CLAIM`: the claim that identifies the tenant, if there are several."""
     scope_claim: str = "scope"
-    """`COATCHECK_OAUTH_SCOPE_CLAIM`: the claim that lists what was granted, such as `scp`."""
+    """`COATCHECK_OAUTH_SCOPE_CLAIM`: the claim with the granted scopes, such as `scp`."""
     cooldown_ms: int = 30_000
-    """`COATCHECK_OAUTH_COOLDOWN_SECONDS`: the least pause between two fetches of the issuer's keys."""
+    """`COATCHECK_OAUTH_COOLDOWN_SECONDS`: the minimum time between two fetches of the issuer's keys."""
     asked_scopes: tuple[str, ...] = ()
-    """`COATCHECK_SCOPES`: what clients are told to ask for at first, comma-separated; all that any tool or method
-    needs, unless given."""
+    """`COATCHECK_SCOPES`: the scopes that clients are told to request at first, comma-separated; by default every scope
+    of any tool or method."""
     method_scopes: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """`COATCHECK_METHOD_SCOPES`: what methods need besides what tools need, such as
+    """`COATCHECK_METHOD_SCOPES`: scopes that methods need in addition to those of tools, such as
     `tools/call=tools:call,tasks/cancel=tasks:write tasks:read`."""
 
     operator_scope: str = "tasks:operate"
-    """`COATCHECK_OPERATOR_SCOPE`: who was granted it may see everybody's tasks of their tenant in `list_tasks`."""
+    """`COATCHECK_OPERATOR_SCOPE`: the scope that lets a caller list all tasks of their tenant with `list_tasks`."""
 
     @property
     def is_closed_to_strangers(self) -> bool:
-        """Callers prove who they are, or the operator said that they need not."""
+        """Tell whether callers authenticate, or the operator allowed anonymous callers."""
         return self.mode != "none" or self.allow_anonymous
 
     @classmethod
     def read(cls, env: Env) -> Self:
-        """The settings as the environment has them; faults are kept by `env` and reported when it is sealed."""
+        """Read the settings; `env` keeps the faults and reports them when it is sealed."""
         tokens = env.str("COATCHECK_TOKENS", cls.tokens) or ""
         file = env.str("COATCHECK_TOKENS_FILE", "") or ""
         modes = [_one_of(("none", "tokens", "oauth")), _needs_tokens(bool(tokens or file))]
@@ -107,10 +107,10 @@ class AuthSettings:
 
 
 SCOPE = Regexp(r"[!#-\[\]-~]+\Z", error="must be one scope, such as tasks:operate")
-"""Source: RFC 6749, section 3.3. What else a scope held, the challenge that names it could not."""
+"""Checks a scope: its characters can be quoted in a challenge. Source: RFC 6749, section 3.3."""
 
 _CLAIM_NAME = r"[ !#-\[\]-~]"
-"""Source: RFC 6750, section 3: challenges name claims."""
+"""Characters of a claim's name, which challenges quote. Source: RFC 6750, section 3."""
 
 _NO_CLAIM = "must be the name of a claim, in ASCII without quotes and backslashes"
 
@@ -130,7 +130,7 @@ def _check_method_scopes(of_methods: Mapping[str, str]) -> None:
 
 
 def is_address(url: str) -> bool:
-    """An `http` or `https` address with a host."""
+    """Tell whether this is an `http` or `https` URL with a host."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -139,7 +139,7 @@ def is_address(url: str) -> bool:
 
 
 def is_loopback(address: object) -> bool:
-    """Tell whether only this machine can connect to an IP address, or from it."""
+    """Tell whether this is a loopback IP address."""
     try:
         return ip_address(str(address)).is_loopback
     except ValueError:
@@ -147,7 +147,7 @@ def is_loopback(address: object) -> bool:
 
 
 def is_trustworthy(url: str) -> bool:
-    """Tell whether what comes from this address cannot be exchanged on the way: it is https, or never leaves here."""
+    """Tell whether responses from this URL are protected: it is https, or on this machine."""
     return is_address(url) and (url.startswith("https:") or urlsplit(url).hostname in LOOPBACK_HOSTS)
 
 
@@ -172,6 +172,6 @@ def _needs_tokens(are_given: bool) -> Callable[[str], None]:
 
 
 def _check_address(url: str) -> None:
-    """Keys that anybody on the way can exchange prove nothing."""
+    """Check that the URL is trustworthy: keys that an attacker can replace prove nothing."""
     if url and not is_trustworthy(url):
         raise ValidationError("must be an https address")

@@ -1,4 +1,4 @@
-"""How much anybody may have at a time."""
+"""Settings of the limits on requests and tasks."""
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -15,31 +15,31 @@ _NOT_NEGATIVE: Final = Range(min=0, error="must not be negative; 0 is no limit")
 
 @dataclass(frozen=True)
 class LimitSettings:
-    """The limits; 0 is none. Those per owner hold where owners are told apart: not with `COATCHECK_AUTH=none`. Read
-    once, at the entry point."""
+    """Limits; 0 disables one. Limits per owner need authentication: they are off with `COATCHECK_AUTH=none`. Read once,
+    at the entry point."""
 
     requests_per_s: float = 100.0
-    """`COATCHECK_REQUESTS_PER_SECOND`: requests of one owner; up to twice as many at once."""
+    """`COATCHECK_REQUESTS_PER_SECOND`: requests of one owner; the burst is twice as many."""
     polls_per_s: float = 10.0
-    """`COATCHECK_POLLS_PER_SECOND`: `tasks/get` of one owner for one task; up to twice as many at once."""
+    """`COATCHECK_POLLS_PER_SECOND`: `tasks/get` of one owner for one task; the burst is twice as many."""
     failures_per_minute: float = 60.0
-    """`COATCHECK_FAILURES_PER_MINUTE`: requests of one address that prove no owner; twice as many at once."""
+    """`COATCHECK_FAILURES_PER_MINUTE`: unauthenticated requests of one address; the burst is twice as many."""
     tasks_per_owner: int = 10_000
     """`COATCHECK_TASKS_PER_OWNER`: tasks of one owner that have not ended."""
     tasks_per_tenant: int = 50_000
     """`COATCHECK_TASKS_PER_TENANT`: tasks of all owners of one tenant that have not ended."""
     backlog: int = 100_000
-    """`COATCHECK_BACKLOG`: messages of one queue that wait for a worker, whoever they are for."""
+    """`COATCHECK_BACKLOG`: messages of one queue that wait for a worker, of all owners."""
     argument_bytes: int = 1024 * 1024
     """`COATCHECK_MAX_ARGUMENT_BYTES`: the largest arguments of one call, as JSON."""
     answer_bytes: int = 256 * 1024
     """`COATCHECK_MAX_ANSWER_BYTES`: the largest answer to one input, as JSON."""
     trusted_proxies: tuple[Network, ...] = ()
-    """`COATCHECK_TRUSTED_PROXIES`: addresses or networks whose `X-Forwarded-For` is believed, comma-separated."""
+    """`COATCHECK_TRUSTED_PROXIES`: addresses or networks whose `X-Forwarded-For` is trusted, comma-separated."""
 
     @classmethod
     def read(cls, env: Env) -> Self:
-        """The settings as the environment has them; faults are kept by `env` and reported when it is sealed."""
+        """Read the settings; `env` keeps the faults and reports them when it is sealed."""
 
         def number(name: str, default: float) -> float:
             return env.float(name, default, validate=_NOT_NEGATIVE) or 0

@@ -1,4 +1,4 @@
-"""What the front door needs to know of its surroundings."""
+"""Settings of the web process."""
 
 import re
 from collections.abc import Callable
@@ -16,82 +16,83 @@ from coatcheck.web.settings.limits import LimitSettings
 from coatcheck.workers.settings import WorkerSettings
 
 MIN_SECRET_LENGTH = 32
-"""Characters; a shorter secret could be guessed from what it sealed."""
+"""Characters; a shorter secret can be guessed from what it encrypts."""
 
 URI = re.compile(r"[!#-;=?-\[\]_a-z~]*")
 """The characters of an address, which challenges and metadata repeat. Source: RFC 3986, section 2."""
 
 TASK_TOOLS = ("list_tasks", "task_status", "task_answer")
-"""The tools about tasks that can be had."""
+"""The tools that `COATCHECK_COMPANIONS` can name."""
 
 
 @dataclass(frozen=True)
 class WebSettings:
-    """Where the front door listens, whom it lets in and how long it waits. Read once, at the entry point."""
+    """Addresses, limits and timeouts of the web server. Read once, at the entry point."""
 
     host: str = "127.0.0.1"
-    """`COATCHECK_HOST`: the address to listen on; `0.0.0.0` where a platform or a container hands requests in."""
+    """`COATCHECK_HOST`: the address to listen on; `0.0.0.0` on a platform or in a container."""
     port: int = 8000
-    """`PORT`: where the MCP endpoint listens."""
+    """`PORT`: the port of the MCP endpoint."""
     flower_port: str = "5555"
-    """`FLOWER_PORT`: where Flower listens."""
+    """`FLOWER_PORT`: the port of Flower."""
     processes: int = 2
     """`WEB_CONCURRENCY`: web processes."""
     connections: int = 10_000
     """`COATCHECK_CONNECTIONS`: clients' connections to one web process; each is a file."""
     streams: int = 4_000
-    """`COATCHECK_STREAMS`: how many clients may listen to their tasks at a time in one web process."""
+    """`COATCHECK_STREAMS`: open streams in one web process."""
     streams_per_owner: int = 400
-    """`COATCHECK_STREAMS_PER_OWNER`: streams of one caller in one web process, where callers are known."""
+    """`COATCHECK_STREAMS_PER_OWNER`: open streams of one owner in one web process, with authentication."""
     waiting: int = 4_000
-    """`COATCHECK_WAITING_CALLS`: how many calls may wait for their jobs at a time in one web process."""
+    """`COATCHECK_WAITING_CALLS`: calls that wait for their jobs in one web process."""
     waiting_per_owner: int = 400
-    """`COATCHECK_WAITING_CALLS_PER_OWNER`: waiting calls of one caller in one web process, where callers are known."""
+    """`COATCHECK_WAITING_CALLS_PER_OWNER`: waiting calls of one owner in one web process, with authentication."""
     public_url: str = ""
-    """`COATCHECK_PUBLIC_URL`: where clients find this server, such as `https://mcp.example.com`."""
+    """`COATCHECK_PUBLIC_URL`: the address of this server for clients, such as `https://mcp.example.com`."""
     allowed_hosts: tuple[str, ...] = ()
     """`COATCHECK_ALLOWED_HOSTS`: further values of `Host`, comma-separated; a name without a port allows every port."""
     allowed_origins: tuple[str, ...] = ()
     """`COATCHECK_ALLOWED_ORIGINS`: web pages that may call this server from a browser, comma-separated."""
     secret_key: str = field(default="", repr=False)
-    """`COATCHECK_SECRET_KEY`: seals `requestState`, with 32 characters at least; without it the processes share one
-    that the store keeps."""
+    """`COATCHECK_SECRET_KEY`: encrypts `requestState`; 32 characters at least; by default a secret in the store that
+    all processes share."""
     max_body_bytes: int = 1024 * 1024
     """`COATCHECK_MAX_BODY_BYTES`: the largest request."""
     max_header_bytes: int = 16 * 1024
     """`COATCHECK_MAX_HEADER_BYTES`: the largest header field with its name, such as a token; from 1024 to 65536."""
     body_ms: int = 20_000
-    """`COATCHECK_BODY_SECONDS`: how long a request may take to arrive."""
+    """`COATCHECK_BODY_SECONDS`: the time limit for a request to arrive."""
     answer_ms: int = 30_000
-    """`COATCHECK_ANSWER_SECONDS`: how long a client may take to read an answer, or one message of a stream."""
+    """`COATCHECK_ANSWER_SECONDS`: the time limit for a client to read a response, or one message of a stream."""
     sync_ms: int = 25_000
     """`COATCHECK_SYNC_SECONDS`: how long a synchronous call waits for its job; most routers cut at 30 seconds."""
     grace_ms: int = 0
-    """`COATCHECK_GRACE_SECONDS`: how long a call that may become a task waits for its result before the handle goes."""
+    """`COATCHECK_GRACE_SECONDS`: how long a call that can become a task waits for its result before the task is
+    returned."""
     legacy: bool = True
     """`COATCHECK_LEGACY`: `on` or `off`: whether clients of 2025-11-25, 2025-06-18 and 2025-03-26 are served too."""
     legacy_ms: int = 55_000
-    """`COATCHECK_LEGACY_SECONDS`: how long a call of such a client waits for its job, if its answer may be streamed;
-    most of them give up after 60 seconds."""
+    """`COATCHECK_LEGACY_SECONDS`: how long a call of a legacy client waits for its job, if its response can be
+    streamed; most of them time out after 60 seconds."""
     require_task_name: bool = False
     """`COATCHECK_REQUIRE_TASK_NAME`: refuse `tasks/get`, `tasks/update` and `tasks/cancel` without the header
     `Mcp-Name`, for a router that relies on it; official clients do not send it."""
     state_ms: int = 3_600_000
-    """`COATCHECK_STATE_SECONDS`: how long a client may take to come back with the answers to a synchronous call."""
+    """`COATCHECK_STATE_SECONDS`: how long the `requestState` of a synchronous call is valid."""
     companions: tuple[str, ...] = ()
-    """`COATCHECK_COMPANIONS`: tools about tasks that the front door serves itself, comma-separated: `list_tasks`,
+    """`COATCHECK_COMPANIONS`: tools about tasks that the web server offers, comma-separated: `list_tasks`,
     `task_status`, `task_answer`."""
     page_size: int = 100
     """`COATCHECK_PAGE_SIZE`: tools on one page of `tools/list`."""
     metrics_token: str = field(default="", repr=False)
-    """`COATCHECK_METRICS_TOKEN`: what Prometheus sends as a bearer token to `/metrics`, of 32 characters at least;
-    without it, the page is there only where this machine alone can reach it."""
+    """`COATCHECK_METRICS_TOKEN`: the bearer token of Prometheus for `/metrics`, 32 characters at least; without it, the
+    page is served on loopback addresses only."""
     instructions: str = ""
-    """`COATCHECK_INSTRUCTIONS`: what a model should know about this server as a whole."""
+    """`COATCHECK_INSTRUCTIONS`: instructions for models about this server."""
 
     @classmethod
     def read(cls, env: Env, auth: AuthSettings) -> Self:
-        """The settings as the environment has them; faults are kept by `env` and reported when it is sealed."""
+        """Read the settings; `env` keeps the faults and reports them when it is sealed."""
         # Without a default a variable must be set: tokens are issued for an address, and this server must know its own.
         public = {} if auth.mode == "oauth" else {"default": cls.public_url}
         return cls(
@@ -126,14 +127,15 @@ class WebSettings:
 
     @property
     def resource(self) -> str:
-        """The canonical URI of the MCP endpoint, or nothing. Source: basic/authorization, "Canonical Server URI"."""
+        """The canonical URI of the MCP endpoint, or an empty string. Source: basic/authorization, "Canonical Server
+        URI"."""
         address = self.public_url.rstrip("/")
         return address if not address or address.endswith("/mcp") else f"{address}/mcp"
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """All that a web process needs to know."""
+    """All settings of a web process."""
 
     store: StoreSettings
     workers: WorkerSettings
@@ -143,7 +145,7 @@ class ServerSettings:
 
 
 def read_settings() -> ServerSettings:
-    """The settings as the environment has them.
+    """Read all settings from the environment.
 
     Raises:
         InvalidSettings: with every fault of every folder, one a line, each led by its variable.
@@ -155,8 +157,7 @@ def read_settings() -> ServerSettings:
 
 
 def read_partial_settings() -> tuple[ServerSettings, InvalidWebSettings | None]:
-    """The settings, and what is wrong with them, if anything is: a variable at fault has left None in them, or nothing
-    that means anything."""
+    """Read all settings, and return the faults with them: a variable at fault leaves None, or a meaningless value."""
     env = Env(eager=False)
     store = StoreSettings.read(env)
     auth = AuthSettings.read(env)

@@ -1,1 +1,1 @@
-"""Connections to the store, and how a change of a task reaches who waits for it."""
+"""Connections to the store, and delivery of task changes to the requests that wait for them."""

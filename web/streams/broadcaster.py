@@ -1,4 +1,4 @@
-"""What the streams of a process are told of their tasks: each change is read once, however many follow it."""
+"""Deliver task changes to the streams of a process; each change is read once for all of them."""
 
 import logging
 import threading
@@ -15,18 +15,18 @@ from coatcheck.web.streams.waiting import WAKE
 logger = logging.getLogger(__name__)
 
 PROGRESS_INTERVAL_S: Final = 1.0
-"""The least time between two readings of a task that only reports progress; any other change is read at once."""
+"""Seconds between two reads of a task that only reports progress; any other change is read at once."""
 
 STORE_RETRY_S: Final = 1.0
-"""The pause before the store is asked again after it did not answer."""
+"""Seconds before the store is read again after it was unavailable."""
 
 
 MAX_SHARED_RESULT_BYTES: Final = 32 * 1024
-"""The largest result that waits in memory for those who are told it. A larger one is read by each who is."""
+"""Bytes of a result that is kept in memory for all its subscribers. A larger one is read by each of them."""
 
 
 class Subscriber:
-    """What one stream has not told yet: of each task the newest state alone, and none twice."""
+    """The unsent states of one stream's tasks: the newest of each task, without repeats."""
 
     def __init__(self, owner: Owner, task_ids: Sequence[str]) -> None:
         self.owner = owner
@@ -37,7 +37,7 @@ class Subscriber:
         self._is_woken = threading.Event()
 
     def put(self, task_id: str, task: Task | None) -> None:
-        """Leave the task's state, None when the task is gone."""
+        """Record the task's state; None when the task is gone."""
         known = None if task is None else _looks_of(task)
         with self._lock:
             if task_id in self._known and self._known[task_id] == known:
@@ -47,11 +47,11 @@ class Subscriber:
         self._is_woken.set()
 
     def wake(self) -> None:
-        """End the wait for news that is going on, or the next one."""
+        """End the current wait for news, or the next one."""
         self._is_woken.set()
 
     def take(self, seconds: float) -> Mapping[str, Task | None]:
-        """Wait for news so long, and return them by the task's id; nothing when there were none."""
+        """Wait for news, at most `seconds`, and return them by task id; empty when there are none."""
         self._is_woken.wait(seconds)
         self._is_woken.clear()
         with self._lock:
@@ -60,12 +60,13 @@ class Subscriber:
 
 
 def _looks_of(task: Task) -> object:
-    """Return what differs between two states of a task, without its result: a task ends once."""
+    """Return the fields whose change is news. The result is not among them: a task ends once."""
     return task.status, task.updated_ms, task.message, task.progress, tuple(task.input_requests)
 
 
 class TaskBroadcaster:
-    """The followers of each task, and the thread that reads for them. It is made for the first one, so after a fork.
+    """Reads changed tasks in one thread, and passes them to the subscribers of each. The thread starts with the first
+    subscriber, so after a fork.
 
     Thread-safe.
     """
@@ -76,21 +77,21 @@ class TaskBroadcaster:
         self._limit = limit
         self._subscribers: dict[str, set[Subscriber]] = {}
         self._due: dict[str, float] = {}
-        """When each task is to be read that is to be read."""
+        """When to read each task that is to be read, on the monotonic clock."""
         self._read_at: dict[str, float] = {}
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self.is_ending = False
-        """Every stream ends with its result, and no other begins."""
+        """True during shutdown: streams end with their result, and new ones are refused."""
 
     @property
     def open(self) -> int:
-        """How many streams there are."""
+        """The number of open streams."""
         return self._limit.taken
 
     @contextmanager
     def slot(self, owner: Owner) -> Iterator[None]:
-        """Hold a place for a stream of this owner. Raises TooManyStreams, LimitReached."""
+        """Hold a slot for a stream of this owner. Raises TooManyStreams, LimitReached."""
         if self.is_ending:
             raise TooManyStreams("This process is about to end; try again")
         with self._limit.slot(owner):
@@ -98,7 +99,7 @@ class TaskBroadcaster:
 
     @contextmanager
     def subscribe(self, owner: Owner, task_ids: Sequence[str]) -> Iterator[Subscriber]:
-        """Follow these tasks of this owner: their states of now come first, and no later one is missed."""
+        """Subscribe to these tasks of this owner: their current states come first, and no later one is missed."""
         subscriber = Subscriber(owner, task_ids)
         try:
             for task_id in subscriber.task_ids:
@@ -110,12 +111,12 @@ class TaskBroadcaster:
                 self._remove(subscriber, task_id)
 
     def whole(self, owner: Owner, task: Task) -> Task:
-        """Return the task with its result, which is read now if it is large. Raises TaskNotFound, StoreUnavailable."""
+        """Return the task with its result, reading a large one now. Raises TaskNotFound, StoreUnavailable."""
         is_left_out = task.status is Status.COMPLETED and task.result is None
         return self._store.get(owner, task.task_id) if is_left_out else task
 
     def end_all(self) -> None:
-        """Let every stream end, and none begin. Return at once."""
+        """End every stream, and refuse new ones. Return at once."""
         if not self.is_ending:
             self.is_ending = True
             with self._changed:
@@ -125,7 +126,7 @@ class TaskBroadcaster:
                 subscriber.wake()
 
     def close(self) -> None:
-        """End all streams, and the thread."""
+        """End all streams and the thread."""
         self.end_all()
         if (thread := self._thread) is not None:
             thread.join()
@@ -179,7 +180,7 @@ class TaskBroadcaster:
                     self._read_alone(task_id)
 
     def _wait_for_due(self) -> list[str]:
-        """Return the tasks that are to be read now, once there are any; nothing when all streams end."""
+        """Wait for tasks that are due, and return them; empty at shutdown."""
         with self._changed:
             while not self.is_ending:
                 now = time.monotonic()
@@ -194,7 +195,7 @@ class TaskBroadcaster:
         return []
 
     def _read(self, task_ids: Sequence[str]) -> None:
-        """Tell all who follow these tasks how they stand."""
+        """Read these tasks and pass them to their subscribers."""
         with self._changed:
             following = [(task_id, list(found)) for task_id in task_ids if (found := self._subscribers.get(task_id))]
         try:
@@ -211,7 +212,7 @@ class TaskBroadcaster:
                 subscriber.put(task_id, task)
 
     def _read_alone(self, task_id: str) -> None:
-        """Tell who follows a task how it stands, or that nothing is known of it if it cannot be read."""
+        """Read one task for its subscribers; one that cannot be read counts as gone."""
         try:
             self._read([task_id])
         except Exception:

@@ -1,4 +1,4 @@
-"""Answers of calls that take a while: as an event stream, or in one piece while the client is there."""
+"""Send the response of a pending call, as an event stream or whole, while its client is connected."""
 
 import select
 import socket
@@ -21,16 +21,16 @@ poll = get_original("select", "poll")  # the patched one would let others run
 
 
 class ClientConnection:
-    """The client of a call that is waited for, and whether it is still there."""
+    """The connection of a client that waits, and whether it was closed."""
 
     def __init__(self, connection: socket.socket | None) -> None:
-        """Without a connection nothing is known of its leaving."""
+        """Without a connection, a disconnect is not noticed."""
         self._connection = connection
         self.has_left = False
 
     @contextmanager
     def watch_for_close(self) -> Iterator[None]:
-        """Wake the wait when the client closes the connection while the block lasts."""
+        """Wake the wait when the client disconnects during the block."""
         if self._connection is None:
             yield
             return
@@ -52,9 +52,9 @@ class ClientConnection:
 
 
 def event_stream(answering: ResponseGenerator, client: ClientConnection, memory: MemoryLimit) -> Iterator[bytes]:
-    """The events of a call: what its client is told meanwhile, then its response, and nothing after that.
+    """Yield the events of a call: its messages, then its response.
 
-    The call is cancelled when the client goes away or the stream is closed.
+    The call is cancelled when the client disconnects or the stream is closed.
 
     Source: basic/transports/streamable-http, "Receiving Messages".
     """
@@ -80,7 +80,7 @@ def event_stream(answering: ResponseGenerator, client: ClientConnection, memory:
 
 
 def wait_for_response(answering: ResponseGenerator, client: ClientConnection) -> RpcResponse | None:
-    """The answer; None when the client went away, which cancelled the call."""
+    """Return the response; None when the client disconnected, which cancelled the call."""
     try:
         with client.watch_for_close():
             while not client.has_left:
@@ -94,7 +94,7 @@ def wait_for_response(answering: ResponseGenerator, client: ClientConnection) ->
 
 
 def is_closed(connection: socket.socket | None) -> bool:
-    """True when the client closed the connection; False when that cannot be known."""
+    """Tell whether the client closed the connection; False when that cannot be known."""
     if connection is None:
         return False
     try:

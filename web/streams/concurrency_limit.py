@@ -1,4 +1,4 @@
-"""How many requests may wait or stream at a time in one process, and how many of them for one owner."""
+"""Limit concurrent waiting calls and streams in one process, in total and for each owner."""
 
 import threading
 from collections import Counter
@@ -10,14 +10,14 @@ from coatcheck.tasks_store import Owner
 from coatcheck.web.errors import LimitReached, WebError
 
 CONCURRENCY_RETRY_S: Final = 10
-"""After how many seconds a client can try again; until then it polls."""
+"""Seconds after which a client can try again; until then it polls."""
 
 
 class ConcurrencyLimit:
-    """Counts what lasts. Who finds no place is told at once."""
+    """Counts concurrent requests, and refuses one that exceeds the limit."""
 
     def __init__(self, name: str, most: int, most_of_one: int, full: Callable[[], WebError]) -> None:
-        """`most_of_one` 0 means that one owner may have them all; `full` makes the error when there is no place."""
+        """`most_of_one` 0 is no limit for one owner; `full` creates the error of a full process."""
         self._name = name
         self._most = most
         self._most_of_one = most_of_one or most
@@ -27,17 +27,17 @@ class ConcurrencyLimit:
 
     @property
     def taken(self) -> int:
-        """How many there are."""
+        """The number of slots in use."""
         with self._lock:
             return self._taken.total()
 
     @contextmanager
     def slot(self, owner: Owner) -> Iterator[None]:
-        """Hold a place for the length of the block.
+        """Hold a slot for the length of the block.
 
         Raises:
-            WebError: the one for a process that has as many as it may.
-            LimitReached: the owner has as many as they may.
+            WebError: the process has no free slot; the error is that of `full`.
+            LimitReached: the owner has no free slot.
         """
         with self._lock:
             if self._taken.total() >= self._most:

@@ -1,4 +1,4 @@
-"""What a web process is connected to."""
+"""The connections of a web process."""
 
 import os
 from collections.abc import Mapping
@@ -17,18 +17,18 @@ from coatcheck.workers.toolkit.tool import Catalogue
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """The store, its feed and who listens to it, and the way to the workers. Each connects when it is first used."""
+    """The store, its feed, the streams and the dispatcher. Each connects at its first use."""
 
     store: TaskStore
     feed: Feed
     streams: TaskBroadcaster
     waiting: ConcurrencyLimit
-    """Calls that wait for their jobs."""
+    """Limits the calls that wait for their jobs."""
     dispatcher: Dispatcher
 
 
 class ConnectionsOfProcess:
-    """The connections of whatever process asks: a socket that two processes share mixes up their answers."""
+    """The connections of the current process: processes that share a socket receive each other's responses."""
 
     def __init__(self, settings: ServerSettings, catalogue: Catalogue) -> None:
         self._settings = settings
@@ -37,19 +37,19 @@ class ConnectionsOfProcess:
         self.measures = Measures(self._add, Gauge(lambda: self().streams.open, self._report))
 
     def __call__(self) -> Connections:
-        """This process's own; made by its first request, so after every fork."""
+        """Return this process's connections; the first request creates them, so after every fork."""
         pid = os.getpid()
-        # Two first requests may make two; one is kept, the other was never connected.
+        # Two concurrent first requests can create two; one is kept, the other is never connected.
         return self._by_pid.get(pid) or self._by_pid.setdefault(pid, self._make())
 
     def end_streams(self) -> None:
-        """Let the streams of this process end, and none begin. Return at once."""
+        """End the streams of this process, and refuse new ones. Return at once."""
         Shutdown.begin()
         if (made := self._by_pid.get(os.getpid())) is not None:
             made.streams.end_all()
 
     def close(self) -> None:
-        """The connections of this process are closed, its streams have ended; the next request makes new ones."""
+        """Close the connections of this process and end its streams; the next request creates new ones."""
         self.measures.close()
         if (made := self._by_pid.pop(os.getpid(), None)) is not None:
             made.streams.close()
@@ -67,7 +67,7 @@ class ConnectionsOfProcess:
         settings = self._settings
         web = settings.web
         store, feed = TaskStore(settings.store, Patience.DOOR), Feed(settings.store)
-        # One who is everybody may have everything.
+        # Without authentication all callers are one owner, who can use every slot.
         is_open = settings.auth.mode == "none"
         streams = ConcurrencyLimit(
             "streams",

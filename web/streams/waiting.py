@@ -1,4 +1,4 @@
-"""Waits for a task to come to rest."""
+"""Wait for a change of a task."""
 
 import random
 import time
@@ -12,47 +12,46 @@ from coatcheck.tasks_store import Status, StoreUnavailable, Task, Watch
 from coatcheck.web.protocol.serialization import Result
 
 WAIT_INTERVAL_S: Final = 2.0
-"""How often a wait looks up: whether the client is still allowed, and has to hear a sign of life."""
+"""Seconds between two wake-ups of a wait, which check that the caller is still valid and keep the stream alive."""
 
 WAKE: Final[ContextVar[Callable[[], None] | None]] = ContextVar("WAKE", default=None)
-"""Ends the wait of the request that is served, so that it looks up."""
+"""Ends the current wait of the request."""
 
 SHUTDOWN_WAIT_S: Final = 15.0
-"""How long calls wait on while their process ends; platforms kill after 30 seconds."""
+"""Seconds that calls still wait after a shutdown has begun; platforms kill after 30."""
 
 REREAD_S: Final = 15.0
-"""How long nothing is heard at least of a task that is waited for before it is read all the same."""
+"""Seconds without an event after which a waited-for task is read again."""
 
 Progress = Generator[bytes | None, None, Result]
-"""The progress of a call as JSON, None now and then for a pause, and at last its result. To be closed when nobody
-wants the result any more, which cancels the call."""
+"""Yields the progress of a call as JSON and None for a pause, and returns the result. Close it to cancel the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """An answer that goes on for as long as its client listens."""
+    """A response that lasts as long as its client listens."""
 
     messages: Generator[bytes | None, None, Result]
-    """Messages, None now and then for a pause, and at last the result that ends the stream."""
+    """Yields messages and None for a pause, and returns the result that ends the stream."""
 
 
 class Shutdown:
-    """When the waits of a process end because the process does."""
+    """The time at which the waits of a process end during shutdown."""
 
     at = float("inf")
 
     @classmethod
     def begin(cls) -> None:
-        """Let every wait end soon. Its call is answered as at its limit."""
+        """Let every wait end soon, as at its time limit."""
         cls.at = min(cls.at, time.monotonic() + SHUTDOWN_WAIT_S)
 
 
 def until(
     is_reached: Callable[[Task], bool], task: Task, read: Callable[[], Task], watch: Watch, limit_s: float
 ) -> Generator[bytes | None, None, Task | None]:
-    """The task once this is true of it; None when it is not within the limit.
+    """Wait until the predicate holds for the task, and return the task; None when the time limit passes first.
 
-    A store that is away is waited for: its absence is shorter than most jobs.
+    An unavailable store is tolerated: most outages are shorter than the wait.
     """
     began = time.monotonic()
     deadline = began + limit_s
@@ -81,10 +80,10 @@ def until(
 def until_at_rest(
     task: Task, read: Callable[[], Task], watch: Watch, limit_s: float
 ) -> Generator[bytes | None, None, Task | None]:
-    """The task once it is terminal or wants input; None when it is neither within the limit."""
+    """Wait until the task is terminal or needs input; None when the time limit passes first."""
     return until(is_at_rest, task, read, watch, limit_s)
 
 
 def is_at_rest(task: Task) -> bool:
-    """Nothing will happen to the task before somebody gives an answer, if anything ever does."""
+    """Tell whether the task is terminal or waits for input."""
     return task.status.is_terminal or task.status is Status.INPUT_REQUIRED

@@ -1,1 +1,1 @@
-"""Tools by which a model follows tasks, for hosts that know none: `list_tasks`, `task_status`, `task_answer`."""
+"""Tools about tasks, for hosts without task support: `list_tasks`, `task_status`, `task_answer`."""

@@ -1,4 +1,4 @@
-"""Makes a tool of a method that a companion has."""
+"""Create a served tool from a method and its description."""
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, fields
@@ -16,29 +16,29 @@ from coatcheck.workers.toolkit.results import completed, tool_error
 from coatcheck.workers.toolkit.tool import Tool, described_tool
 
 ServedWork = Callable[..., ToolResult | Generator[bytes | None, None, ToolResult]]
-"""Takes the call, and its arguments by name. Can wait, as `web.streams.waiting` does. Raises ToolError in words for a
-model, and whatever the front door has an answer for."""
+"""Takes the call, and its arguments by name; can be a generator that waits. Raises ToolError with words for a model,
+and errors that the web server maps to responses."""
 
 ADDED_TEXT_BYTES: Final = 1024 * 1024
-"""For what is said about a result, which was measured when it was stored."""
+"""Room for the text around a result, whose own size was limited when it was stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskToolDefinition:
-    """What clients and models are told of a companion."""
+    """The description of a task tool."""
 
     title: str
     description: str
     arguments_model: type[BaseModel]
-    """Its arguments."""
+    """The model of its arguments."""
     output_schema: Mapping[str, Any]
-    """A JSON Schema of its structured result."""
+    """The JSON Schema of its structured result."""
     writes: bool = False
-    """It does more than read."""
+    """The tool does more than read."""
 
 
 def served_tool(work: ServedWork, settings: WorkerSettings, definition: TaskToolDefinition) -> ServedTool:
-    """The tool that has the name of the method."""
+    """Return the tool, named like the method."""
     defined = described_tool(
         name=work.__name__,
         title=definition.title,

@@ -1,4 +1,4 @@
-"""`list_tasks`: an owner's own tasks, or with an operator's scope those of a tenant."""
+"""`list_tasks`: list an owner's tasks, or with the operator scope those of the tenant."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -20,11 +20,11 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 AnyStatus = Annotated[Status, WithJsonSchema({"type": "string", "enum": [status.value for status in Status]})]
-"""A status without the words about it that are for us."""
+"""A status whose schema leaves out the enum's own docstring."""
 
 
 class ListTasksArguments(BaseModel):
-    """The filters, which all have to fit."""
+    """Filters, all of which must match."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -65,7 +65,7 @@ even empty, and still have a next_cursor: then call again with it.""",
 
 
 class ListTasks:
-    """Lists what the store's index has. Nothing of a task's arguments, questions or result is told."""
+    """Lists tasks from the store's index, without arguments, inputs or results."""
 
     def __init__(
         self, catalogue: Catalogue, connections: Callable[[], Connections], scopes: Scopes, operator_scope: str
@@ -87,11 +87,11 @@ class ListTasks:
         limit: int,
         everyone: bool,
     ) -> ToolResult:
-        """One page. Tasks of tools that the caller may not use are left out.
+        """Return one page, without tasks of tools that the caller cannot use.
 
         Raises:
-            InsufficientScope: everybody's tasks are asked for, by one who is no operator.
-            ToolError: the cursor is no good.
+            InsufficientScope: the tenant's tasks are requested without the operator scope.
+            ToolError: the cursor is invalid.
         """
         self._scopes.check_as(call, "tasks/get", frozenset({self._operator_scope}) if everyone else NO_SCOPES)
         wanted = Wanted(
@@ -114,5 +114,5 @@ class ListTasks:
 
 
 def _ms(time: datetime | None) -> int | None:
-    """A time as the first whole ms that is not before it: a task is created in a whole ms."""
+    """Return the time in whole milliseconds, rounded up: tasks are created in whole milliseconds."""
     return None if time is None else -((_EPOCH - time) // timedelta(milliseconds=1))

@@ -1,4 +1,4 @@
-"""Finds the task that a companion is asked about."""
+"""Look up the task that a task tool is called with."""
 
 from collections.abc import Callable
 
@@ -9,22 +9,22 @@ from coatcheck.web.streams.connections import Connections
 from coatcheck.workers.toolkit.errors import ToolError
 
 NO_TASK = "There is no task with this id."
-"""Said of unknown, malformed, foreign and purged ids alike."""
+"""The same message for unknown, malformed, foreign and purged ids."""
 
 
 class TaskLookup:
-    """Knows the tasks that a caller may see: their own, of tools that they may use."""
+    """Finds tasks that the caller owns, of tools that they can use."""
 
     def __init__(self, connections: Callable[[], Connections], scopes: Scopes) -> None:
         self._connections = connections
         self._scopes = scopes
 
     def task(self, call: Call, task_id: str, method: str) -> Task:
-        """The task as it stands, for a companion that does what this method does.
+        """Return the task, for a tool that does what this method does.
 
         Raises:
             ToolError: this owner has no such task.
-            InsufficientScope: the method, or the tool of the task, takes more than the caller was granted.
+            InsufficientScope: the caller lacks a scope of the method or of the task's tool.
         """
         self._scopes.check_as(call, method)
         try:

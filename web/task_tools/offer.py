@@ -1,4 +1,4 @@
-"""The companions that a deployment wants."""
+"""Create the task tools that the settings name."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ def task_tools(
     scopes: Scopes,
     limits: Limits,
 ) -> list[ServedTool]:
-    """The tools that the settings name, about the tasks of the tools in this catalogue."""
+    """Return the task tools that the settings name, about tasks of the tools in this catalogue."""
     lookup = TaskLookup(connections, scopes)
     lists = list_tasks.ListTasks(catalogue, connections, scopes, settings.auth.operator_scope)
     status = task_status.TaskStatus(connections, calls, lookup, limits, settings.web.sync_ms / 1000)

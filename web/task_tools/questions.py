@@ -1,4 +1,4 @@
-"""What a task asks, told so that a model can pass it on, and say the answer in the right form. Pure."""
+"""Describe the open inputs of a task for a model, with the form of each answer. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -52,7 +52,7 @@ _WORDS: Final = {
     "integer": "a whole number",
     "boolean": "true or false",
 }
-"""The types and formats of a field of a form. Source: client/elicitation, "Requested Schema"."""
+"""By the type or format of a form's field. Source: client/elicitation, "Requested Schema"."""
 
 QUESTIONS_SCHEMA: Final[Mapping[str, Any]] = {
     "type": "array",
@@ -73,12 +73,12 @@ QUESTIONS_SCHEMA: Final[Mapping[str, Any]] = {
 
 
 def questions_of(requests: Mapping[str, bytes]) -> list[dict[str, Any]]:
-    """Each outstanding input, in the order they were asked."""
+    """Return the open inputs, in the order in which they were asked."""
     return [{"key": key, **_question(orjson.loads(request))} for key, request in requests.items()]
 
 
 def questions_in_words(task_id: str, questions: Sequence[Mapping[str, Any]]) -> str:
-    """The questions, and how to answer them."""
+    """Return the open inputs and how to answer them, as text."""
     keys = ", ".join(f"{orjson.dumps(one['key']).decode()}: …" for one in questions)
     lines = [
         f"The task waits for {counted(len(questions), 'answer')}.",
@@ -104,7 +104,7 @@ def _question(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _told(question: Mapping[str, Any]) -> str:
-    """The question and the form of its answer, in a few lines."""
+    """Return one input and the form of its answer, as text."""
     key, kind = orjson.dumps(question["key"]).decode(), question["kind"]
     if kind == "sampling":
         asked = orjson.dumps(question["request"]).decode()
@@ -131,7 +131,7 @@ def _told(question: Mapping[str, Any]) -> str:
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    """What goes into a field of a form."""
+    """Return what a field of a form accepts, as text."""
     if choices := _choices(schema):
         return f"one of {choices}"
     if schema["type"] == "array":

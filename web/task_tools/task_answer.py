@@ -1,4 +1,4 @@
-"""`task_answer`: gives a task what it asked for."""
+"""`task_answer`: answer the open inputs of a task."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,7 +19,7 @@ from coatcheck.workers.toolkit.errors import ToolError
 
 
 class TaskAnswerArguments(BaseModel):
-    """Which task, and what is said."""
+    """The task and the answers."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -55,17 +55,18 @@ question stands, so that sending the same again changes nothing.""",
 
 
 class TaskAnswer:
-    """Answers as `tasks/update` does, and tells what came of it."""
+    """Answers inputs as `tasks/update` does, and reports the outcome."""
 
     def __init__(self, lookup: TaskLookup, jobs: Jobs) -> None:
         self._lookup = lookup
         self._jobs = jobs
 
     def task_answer(self, call: Call, *, task_id: str, answers: Mapping[str, Any]) -> ToolResult:
-        """The answers to outstanding questions are durable, all or none; other keys and ended tasks change nothing.
+        """Store the answers and report which inputs are still open. All or none are stored; other keys and ended tasks
+        change nothing.
 
         Raises:
-            ToolError: this owner has no such task, or an answer does not fit; then it says what would.
+            ToolError: this owner has no such task, or an answer is invalid; the message describes valid ones.
             InsufficientScope: as `tasks/update`.
         """
         task = self._lookup.task(call, task_id, "tasks/update")

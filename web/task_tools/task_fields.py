@@ -1,4 +1,4 @@
-"""How companions show a task. Pure."""
+"""The fields with which task tools show a task. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,13 +19,13 @@ TASK_PROPERTIES: Final[Mapping[str, Any]] = {
     "expires_at": {**_TIME, "description": "When the task and its result are deleted"},
     "principal": {"type": "string", "description": "Whose task it is; only in the list of a tenant"},
 }
-"""JSON Schemas of what a task is shown with."""
+"""JSON Schemas of the fields."""
 
 TASK_REQUIRED: Final = ["task_id", "tool", "status", "created_at", "updated_at", "expires_at"]
 
 
 def task_fields(task: Task) -> dict[str, Any]:
-    """The task without what was asked, result and error; a field that has nothing is left out."""
+    """Return the fields of a task without inputs, result and error; empty fields are left out."""
     optional = {"message": task.message, "principal": task.principal}
     return {
         "task_id": task.task_id,

@@ -1,4 +1,4 @@
-"""`task_status`: where a task stands, after a wait for news if that is wanted."""
+"""`task_status`: report the status of a task, optionally after a wait for news."""
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from coatcheck.workers.toolkit.errors import ToolError
 
 
 class TaskStatusArguments(BaseModel):
-    """Which task, and how patiently."""
+    """The task, and how long to wait."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -52,12 +52,12 @@ TASK_STATUS_OUTPUT: Final = {
 
 @dataclass(frozen=True)
 class StoredContent(Content):
-    """A block as it stands in a stored result."""
+    """A content block of a stored result."""
 
     block: Mapping[str, Any]
 
     def to_wire(self) -> dict[str, Any]:
-        """The block."""
+        """Return the block."""
         return dict(self.block)
 
 
@@ -73,12 +73,12 @@ is still working then, call again.""",
 
 
 class TaskStatus:
-    """Tells of a task what `tasks/get` tells, in words."""
+    """Reports what `tasks/get` returns, as text."""
 
     def __init__(
         self, connections: Callable[[], Connections], calls: Calls, lookup: TaskLookup, limits: Limits, longest_s: float
     ) -> None:
-        """No wait is longer than `longest_s`."""
+        """`longest_s` limits every wait."""
         self._connections = connections
         self._calls = calls
         self._lookup = lookup
@@ -88,7 +88,7 @@ class TaskStatus:
     def task_status(
         self, call: Call, *, task_id: str, wait_seconds: float
     ) -> Generator[bytes | None, None, ToolResult]:
-        """The task, once it is at rest or the wait is over. Who finds no place to wait in is answered at once.
+        """Return the task once it is at rest or the wait is over; without a free slot it returns at once.
 
         Raises:
             ToolError: this owner has no such task.

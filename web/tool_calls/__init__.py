@@ -1,1 +1,1 @@
-"""What becomes of a `tools/call`, for all protocol revisions: inputs first, the job, the wait for it."""
+"""Tool calls of all revisions: first inputs, the job, and the wait for it."""

@@ -1,4 +1,4 @@
-"""What every call of a tool needs, whoever makes it: a job that begins, a place to wait for it in, an end."""
+"""What every tool call needs: validation, the job, a slot to wait in, and the final result."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -24,7 +24,7 @@ from coatcheck.workers.toolkit.tool import Tool
 
 
 class Calls:
-    """Begins the jobs of calls, and makes room for those who wait for them."""
+    """Starts the jobs of tool calls, and limits those that wait."""
 
     def __init__(self, settings: ServerSettings, connections: ConnectionsOfProcess, jobs: Jobs) -> None:
         self._settings = settings
@@ -33,7 +33,7 @@ class Calls:
         self.author_code = AuthorCodeThread()
 
     def inline(self, call: Call, tool: Tool, arguments: Mapping[str, Any]) -> Result | Progress:
-        """The result of a tool that runs here, or the wait for it. Raises CallFailed, and what a Served tool raises."""
+        """Run a tool in this process. Raises CallFailed, and what a ServedTool raises."""
         if isinstance(tool, ServedTool):
             return tool.serve(call, arguments)
         with self.slot(call.owner):
@@ -44,7 +44,7 @@ class Calls:
         return ending.result
 
     def faults(self, tool: Tool, arguments: Mapping[str, Any]) -> list[str]:
-        """Return what is wrong with the arguments of a call, checked where it stops nobody else."""
+        """Return the faults of the arguments, checked where that does not block other requests."""
         if tool.arguments.runs_authors_code:
             return self.author_code.run(partial(tool.arguments.faults, arguments))
         return compute(tool.arguments.faults, arguments)
@@ -56,7 +56,7 @@ class Calls:
         arguments: Mapping[str, Any],
         answers: Mapping[str, tuple[bytes, bytes]] | None = None,
     ) -> NewTask:
-        """The task that this call is going to be; `answers` as the store wants them."""
+        """Return the task to create for this call; `answers` are in the form of the store."""
         request = call.request
         return NewTask(
             owner=call.owner,
@@ -72,7 +72,7 @@ class Calls:
         )
 
     def create_and_start(self, new: NewTask) -> Task:
-        """The task of a caller who does not wait. Raises as `Jobs.create`."""
+        """Create the task of a caller who does not wait, and start its job. Raises as `Jobs.create`."""
         task, is_new = self._jobs.create(new)
         if is_new:
             self._jobs.start(new.owner, task)
@@ -80,7 +80,7 @@ class Calls:
 
     @contextmanager
     def create_and_watch(self, new: NewTask) -> Iterator[tuple[Task, Watch]]:
-        """The task with all that happens to it, for a caller who waits. Raises as `Jobs.create`."""
+        """Create the task of a caller who waits, start its job, and watch it. Raises as `Jobs.create`."""
         task, is_new = self._jobs.create(new)
         with self._connections().feed.watch(task.task_id) as watch:
             if is_new:
@@ -89,12 +89,12 @@ class Calls:
             yield task, watch
 
     def slot(self, owner: Owner) -> AbstractContextManager[None]:
-        """Hold a place for a call that waits. Raises TooManyWaiting, LimitReached."""
+        """Hold a slot for a waiting call. Raises TooManyWaiting, LimitReached."""
         return self._connections().waiting.slot(owner)
 
     @contextmanager
     def slot_if_free(self, owner: Owner) -> Iterator[bool]:
-        """Tell whether the call may wait for as long as the block lasts."""
+        """Hold a slot for a waiting call, if one is free, and yield whether it is."""
         with ExitStack() as held:
             try:
                 held.enter_context(self.slot(owner))
@@ -105,9 +105,9 @@ class Calls:
 
     @contextmanager
     def cancelled_if_left(self, owner: Owner, task_id: str, idempotency_key: str) -> Iterator[None]:
-        """A wait that is given up cancels the job, unless its caller can come back.
+        """Cancel the job when the caller disconnects, unless the call has an idempotency key.
 
-        An idempotency key says that the caller can: the same call finds the job again.
+        With a key the caller can repeat the call and find the job again.
         """
         try:
             yield
@@ -118,26 +118,27 @@ class Calls:
             raise
 
     def reader(self, owner: Owner, task_id: str) -> Callable[[], Task]:
-        """What reads the task as it stands."""
+        """Return a function that reads the task."""
         return lambda: self._connections().store.get(owner, task_id)
 
     def unshown(self, task_id: str) -> frozenset[str]:
-        """Return the inputs of the task that its client said it cannot show; none while the store is away."""
+        """Return the inputs that the task's client cannot show; empty while the store is unavailable."""
         with suppress(StoreUnavailable):
             return self._connections().store.unshown(task_id)
         return frozenset()
 
     def wrong_arguments(self, faults: Sequence[str]) -> bytes:
-        """A result, not an error: the model that wrote the arguments can correct them. Source: server/tools."""
+        """Return a tool error, not a JSON-RPC error: the model that wrote the arguments can correct them. Source:
+        server/tools."""
         return self.tool_error("Invalid arguments: " + "; ".join(faults))
 
     def tool_error(self, message: str) -> bytes:
-        """A result that says what went wrong."""
+        """Return a result with `isError`."""
         workers = self._settings.workers
         return tool_error(message, server_info=workers.server_info, max_bytes=workers.max_result_bytes)
 
     def final_result(self, task: Task) -> bytes:
-        """The result that a task ended with. Raises CallFailed."""
+        """Return the result of an ended task. Raises CallFailed."""
         assert task.status.is_terminal
         if task.result is not None:
             return task.result
@@ -147,5 +148,5 @@ class Calls:
 
 
 def call_failed(error: TaskError) -> CallFailed:
-    """The JSON-RPC error that a job ended with."""
+    """Return the exception for a job's JSON-RPC error."""
     return CallFailed(error.code, error.message, error.data)

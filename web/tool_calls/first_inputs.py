@@ -1,6 +1,6 @@
-"""Input that a tool wants before its job begins, asked over as many rounds as the client needs.
+"""Inputs that a tool needs before its job starts, requested over as many rounds as necessary.
 
-Nothing is stored meanwhile: the answers so far ride in the sealed state.
+Nothing is stored meanwhile: the sealed `requestState` carries the answers given so far.
 
 Source: basic/patterns/mrtr; ext-tasks, tasks.md, "Task Creation".
 """
@@ -23,7 +23,7 @@ from coatcheck.workers.toolkit.tool import Tool
 
 @dataclass(frozen=True, slots=True)
 class FirstAnswers:
-    """All that the tool asks first, answered: input key to request and answer, as the store wants them."""
+    """The answers to all first inputs: input key to request and answer, in the form of the store."""
 
     answers: Mapping[str, tuple[bytes, bytes]]
 
@@ -38,11 +38,11 @@ def collect_first_answers(
     sealer: StateSealer,
     author_code: AuthorCodeThread,
 ) -> FirstAnswers | dict[str, object]:
-    """The answers that the job begins with; or, while some are missing, the result that asks for these.
+    """Return the answers that the job starts with, or the result that requests the missing ones.
 
     Raises:
         InvalidParams: an answer is wrong.
-        MissingCapability: the client cannot be asked.
+        MissingClientCapability: the client does not support such an input.
         InvalidArguments: the tool does not take the arguments.
     """
     if tool.ask_first is None:
@@ -65,7 +65,7 @@ def collect_first_answers(
 
 
 def _validate(key: str, request: InputRequest, answer: dict[str, Any]) -> None:
-    """The author's own check passes, for which only an accepted form has content. Raises InvalidParams in its words."""
+    """Run the author's validation of an accepted form. Raises InvalidParams with its message."""
     if request.validate is None or answer.get("action", "accept") != "accept":
         return
     try:

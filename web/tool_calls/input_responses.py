@@ -1,4 +1,4 @@
-"""Checks the answers of clients against the requests they answer."""
+"""Validate clients' answers against the requests that they answer."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from coatcheck.workers.toolkit.inputs import check_answer, missing_capability
 
 
 def checked_answers(requests: Mapping[str, bytes], responses: Mapping[str, object]) -> dict[str, bytes]:
-    """The answers to these requests in the form that is stored; answers to anything else are left out.
+    """Return the valid answers to these requests in the form of the store; other keys are left out.
 
     Raises:
         InvalidParams: an answer does not fit its request. The message names key and field; no answer is to be stored.
@@ -37,10 +37,10 @@ def _checked(requests: Mapping[str, bytes], responses: Mapping[str, object]) -> 
 
 
 def check_askable(requests: Mapping[str, bytes], declared: Mapping[str, object]) -> None:
-    """The client declared all that it takes to be asked this.
+    """Check that the client declared the capabilities that these inputs need.
 
     Raises:
-        MissingCapability: it did not.
+        MissingClientCapability: it did not.
 
     Source: basic/patterns/mrtr, "Server Requirements".
     """
@@ -50,10 +50,10 @@ def check_askable(requests: Mapping[str, bytes], declared: Mapping[str, object])
 
 
 def check_declared(required: Mapping[str, object], declared: Mapping[str, object]) -> None:
-    """The client declared every capability that is required, each as deep as it is spelled out.
+    """Check that the client declared every required capability, to the depth that is spelled out.
 
     Raises:
-        MissingCapability: naming those it lacks.
+        MissingClientCapability: it names the missing ones.
     """
     lacking = {name: inner for name, inner in required.items() if not _is_declared(name, inner, declared)}
     if lacking:

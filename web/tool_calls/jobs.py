@@ -1,4 +1,4 @@
-"""Starts, resumes and cancels jobs: the record first, then the message that a worker hears of it by."""
+"""Start, resume and cancel jobs: the durable record first, then the message to a worker."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -30,10 +30,9 @@ logger = logging.getLogger(__name__)
 
 
 class Jobs:
-    """The work behind tasks.
+    """Manages the jobs of tasks.
 
-    A message that the broker does not take is a line in the log, never an error: the record is durable and says what is
-    due, and the sweeper sends it.
+    A failure to send a message is logged, not raised: the record is durable, and the sweeper sends the message later.
     """
 
     def __init__(self, connections: Callable[[], Connections], catalogue: Catalogue, limits: Limits) -> None:
@@ -42,9 +41,9 @@ class Jobs:
         self._limits = limits
 
     def create(self, new: NewTask) -> tuple[Task, bool]:
-        """The task is durable; the flag is True when this call made it, and then it is to be started.
+        """Create the task durably; the flag tells whether this call created it, so that it has to be started.
 
-        A call that is repeated makes nothing, so no limit on new tasks refuses it.
+        A repeated call creates nothing, so it is not subject to the limits on new tasks.
 
         Raises:
             LimitReached: there are too many.
@@ -58,13 +57,13 @@ class Jobs:
         return task, is_new
 
     def start(self, owner: Owner, task: Task) -> None:
-        """The message of the first run is with the broker, or will be."""
+        """Send the message of the first run."""
         reach(Point.CREATED)
         run = NextRun(task.task_id, task.tool, 1, owner.tag)
         self._send(run, lambda: self._connections().dispatcher.send_run(run))
 
     def answer(self, owner: Owner, task_id: str, answers: Mapping[str, bytes]) -> Answered:
-        """The answers are durable, and when none is outstanding any more the job resumes.
+        """Store the answers, and resume the job when no input is open any more.
 
         Raises TaskNotFound, and InvalidParams for an answer that is too large.
         """
@@ -80,7 +79,7 @@ class Jobs:
         return answered
 
     def cancel(self, owner: Owner, task_id: str) -> None:
-        """The task is cancelled, or its run is asked to end. Raises TaskNotFound."""
+        """Cancel the task, or ask its run to end. Raises TaskNotFound."""
         connections = self._connections()
         cancellation = connections.store.cancel(owner, task_id)
         if (run := cancellation.run) is None:

@@ -1,4 +1,4 @@
-"""`requestState`: what the front door has to know again when a client comes back with its answers."""
+"""`requestState`: the encrypted state that a client sends back with its answers."""
 
 import base64
 import hashlib
@@ -18,19 +18,19 @@ SALT: Final = "coatcheck.requestState"
 
 @dataclass(frozen=True, slots=True)
 class RequestState:
-    """Where a call stands between two of its rounds."""
+    """The state of a call between two rounds of input."""
 
     task_id: str = ""
     """The parked task of a synchronous call."""
     answers: Mapping[str, object] = field(default_factory=dict)
-    """Answers given so far to what a tool asks first."""
+    """The answers to first inputs given so far."""
     round: str = ""
-    """Tells the states of two rounds apart: a client may take equal ones for no progress."""
+    """Makes the states of two rounds differ: a client can take equal ones for no progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallBinding:
-    """The call that a state belongs to: it opens no other."""
+    """The call that a state belongs to; it cannot be opened for another."""
 
     owner: Owner
     tool: str
@@ -38,15 +38,15 @@ class CallBinding:
 
     @property
     def salt(self) -> str:
-        """Equal for the same call only, whatever the order in which its arguments are written."""
+        """Equal for the same call only, whatever the order of its arguments."""
         call = json.dumps([self.owner.key, "tools/call", self.tool, self.arguments], sort_keys=True)
         return f"{SALT}.{hashlib.sha256(call.encode()).hexdigest()}"
 
 
 class StateSealer:
-    """Seals states, and opens those that any process of this deployment sealed for the same call.
+    """Encrypts states, and decrypts those that any process of this deployment encrypted for the same call.
 
-    The binding goes into the key, not into the state: there is nothing to compare and nothing to forget to compare.
+    The binding is part of the key, not of the state, so no comparison can be forgotten.
 
     Source: basic/patterns/mrtr, "Server Requirements".
     """
@@ -56,7 +56,7 @@ class StateSealer:
         self._lifetime_s = lifetime_s
 
     def seal(self, salt: str, state: RequestState) -> str:
-        """The state as the client carries it: neither readable, for it may hold a person's answers, nor changeable.
+        """Return the encrypted and authenticated state, which can contain a person's answers.
 
         `salt` is that of the call's binding.
         """
@@ -64,7 +64,7 @@ class StateSealer:
         return self._fernet(salt).encrypt(text.encode()).decode("ascii")
 
     def open(self, salt: str, sealed: str) -> RequestState:
-        """The state that was sealed for this call.
+        """Return the state that was sealed for this call.
 
         Raises:
             InvalidParams: altered, too old, or sealed for another owner, tool or other arguments.
@@ -79,6 +79,6 @@ class StateSealer:
         return RequestState(task_id, answers, round_)
 
     def _fernet(self, salt: str) -> Fernet:
-        """AES and HMAC, with a key that this deployment has for this call alone."""
+        """Return the cipher for this call: AES and HMAC, with a key that only this deployment can derive."""
         key = hmac.digest(self._secret(), salt.encode(), "sha256")
         return Fernet(base64.urlsafe_b64encode(key))

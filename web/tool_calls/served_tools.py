@@ -1,4 +1,4 @@
-"""Tools that the front door serves itself, knowing who calls. Others get their arguments and nothing else."""
+"""Tools that the web server runs itself and that receive the call; other tools receive their arguments alone."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,37 +10,37 @@ from coatcheck.web.streams.waiting import Progress
 from coatcheck.workers.toolkit.tool import Tool
 
 STATUS_TOOL: Final = "task_status"
-"""Tells where a task stands."""
+"""Reports a task's status."""
 ANSWER_TOOL: Final = "task_answer"
-"""Answers what a task asks."""
+"""Answers a task's open inputs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServedTool(Tool):
-    """A tool whose work is this method on the call and its arguments, which fit the schema."""
+    """A tool whose work is a method of the web server, called with the call and its validated arguments."""
 
     serve: Callable[[Call, Mapping[str, Any]], Result | Progress] = field(repr=False)
 
     @property
     def source(self) -> str:
-        """Who offers it."""
+        """Where the tool is configured."""
         return "one of COATCHECK_COMPANIONS"
 
 
 @dataclass(frozen=True, slots=True)
 class TaskToolAdvice:
-    """How a client that knows no tasks can go on with one, by the tools that are served."""
+    """How a client without task support can continue with a task, by the task tools that are offered."""
 
     can_follow: bool
     can_answer: bool
 
     @classmethod
     def by(cls, tools: Iterable[Tool]) -> "TaskToolAdvice":
-        """What these tools make possible."""
+        """Return the advice that these tools allow."""
         names = {tool.name for tool in tools if isinstance(tool, ServedTool)}
         return cls(STATUS_TOOL in names, {STATUS_TOOL, ANSWER_TOOL} <= names)
 
     def in_words(self, task_id: str) -> str:
-        """What a model has to do, once a call is not waited for any more."""
+        """Return instructions for a model whose call is no longer waited for."""
         answers = f", and {ANSWER_TOOL} to answer what it asks" if self.can_answer else ""
         return f"It goes on as task {task_id}: call {STATUS_TOOL} with this task_id for how it stands{answers}."

@@ -1,1 +1,1 @@
-"""Tries every part of a deployment and says what is wrong with it: `coatcheck check`."""
+"""Check every part of a deployment: `coatcheck check`."""

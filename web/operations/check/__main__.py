@@ -1,7 +1,7 @@
-"""`python -m coatcheck.web.operations.check`: every part is tried, and what is wrong is said with how to mend it.
+"""`python -m coatcheck.web.operations.check`: check every part, and report faults with their remedies.
 
-Its exit code is 1 when anything is wrong. With `--release`, as in the Procfile, what only a running deployment has is
-left out. What is wrong with one part keeps none from being tried but those that cannot be without it.
+The exit code is 1 when any part is faulty. With `--release`, as in the Procfile, parts that only a running deployment
+has are left out. A faulty part does not prevent the others from being checked, except those that depend on it.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from coatcheck.workers.toolkit.tool import Catalogue
 
 
 def main() -> int:
-    """The exit code."""
+    """Run the check and return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m coatcheck.web.operations.check", description="Tries every part of this deployment."
     )

@@ -1,4 +1,4 @@
-"""How Flower would be protected, as its own variables say."""
+"""How Flower is protected, by its own variables."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -11,17 +11,17 @@ from coatcheck.workers.telemetry.flower_settings import flower_faults
 
 @dataclass(frozen=True)
 class FlowerSettings:
-    """The part of Flower's settings that decides who may look on. Read by the check; Flower reads its own."""
+    """The settings of Flower that control access. Read by the check; Flower reads its own."""
 
     address: str = "127.0.0.1"
     is_guarded: bool = False
-    """Flower asks who it is."""
+    """Flower requires a login."""
     faults: str = ""
-    """What would keep Flower from starting."""
+    """What prevents Flower from starting."""
 
     @classmethod
     def read(cls, env: Env) -> Self:
-        """The settings as the environment has them."""
+        """Read the settings from the environment."""
         basic = env.str("FLOWER_BASIC_AUTH", None)
         provider = env.str("FLOWER_AUTH", "") and env.str("FLOWER_AUTH_PROVIDER", "")
         faults = [flower_faults(), "" if basic is None else login_fault(basic.split(","))]

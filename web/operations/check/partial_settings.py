@@ -1,4 +1,4 @@
-"""What can still be tried when some variables are wrong."""
+"""Determine what can be checked when some variables are invalid."""
 
 from collections.abc import Collection
 from dataclasses import MISSING, fields, is_dataclass, replace
@@ -7,11 +7,11 @@ from typing import Any
 from coatcheck.web.settings.web import ServerSettings
 
 AUTH_WORDS = ("AUTH", "TOKENS", "ANONYMOUS", "HOST")
-"""Words in the variables that say who may call."""
+"""Parts of the names of authentication variables."""
 
 
 def parts_at_fault(settings: ServerSettings, at_fault: Collection[str]) -> set[str]:
-    """The parts whose own variables are at fault: whatever they would say would be of something else."""
+    """Return the parts whose own variables are invalid: checking them would check something else."""
     store, workers, web = settings.store, settings.workers, settings.web
     redis = (store.redis_url, store.redis_tls_verify)
     needed: dict[str, tuple[object, ...]] = {
@@ -28,7 +28,7 @@ def parts_at_fault(settings: ServerSettings, at_fault: Collection[str]) -> set[s
 
 
 def with_defaults(settings: ServerSettings) -> ServerSettings:
-    """The settings with defaults for what has no value, so that what does not depend on it can be tried."""
+    """Return the settings with defaults for invalid variables, so that independent parts can be checked."""
     return replace(settings, **{one.name: _mended(getattr(settings, one.name)) for one in fields(settings)})
 
 

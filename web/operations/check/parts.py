@@ -1,4 +1,4 @@
-"""The parts of a deployment, each tried once."""
+"""The parts of a deployment, and the check of each."""
 
 import json
 import time
@@ -35,10 +35,10 @@ from coatcheck.workers.toolkit.errors import (
 from coatcheck.workers.toolkit.tool import Catalogue
 
 MAX_CLOCK_SKEW_S: Final = 5.0
-"""How far the clock of this machine may be from that of Redis: tokens are judged by the one, deadlines by the other."""
+"""Seconds between this machine's clock and that of Redis: one decides about tokens, the other about deadlines."""
 
 PUBLIC_ADDRESS_LIMIT_S: Final = 5.0
-"""How long the public address may take to answer."""
+"""Seconds for the public address to respond."""
 
 
 DISCOVER_REQUEST: Final = {
@@ -52,7 +52,7 @@ DISCOVER_REQUEST: Final = {
         }
     },
 }
-"""What a client asks first."""
+"""A client's first request."""
 
 DISCOVER_HEADERS: Final = {
     "Content-Type": "application/json",
@@ -64,7 +64,7 @@ DISCOVER_HEADERS: Final = {
 
 
 class CheckFailed(Exception):
-    """A part does not work; `mend` says what to do about it."""
+    """A part is faulty; `remedy` says what to do."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what)
@@ -72,12 +72,12 @@ class CheckFailed(Exception):
 
 
 class CheckWarning(CheckFailed):
-    """A part works, and its operator should know something about it."""
+    """A part works, and the operator should know something about it."""
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """What the parts are tried with. Each connection is made by the first part that needs it."""
+    """The settings and connections of the check. Each connection is made by the first part that needs it."""
 
     settings: ServerSettings
     flower: FlowerSettings
@@ -85,28 +85,28 @@ class Deployment:
 
     @cached_property
     def store(self) -> TaskStore:
-        """The way to Redis."""
+        """The task store."""
         return TaskStore(self.settings.store, Patience.DOOR)
 
     @cached_property
     def dispatcher(self) -> Dispatcher:
-        """The way to our workers."""
+        """The dispatcher to our workers."""
         return Dispatcher(self.settings.workers, self.settings.store, self.catalogue)
 
     @cached_property
     def cluster(self) -> Cluster:
-        """The way to the workers of others."""
+        """The other application's workers."""
         return Cluster(self.settings.workers, self.settings.store)
 
     def close(self) -> None:
-        """The connections that were made are closed."""
+        """Close the connections that were made."""
         for name in ("cluster", "dispatcher", "store"):
             if name in self.__dict__:
                 getattr(self, name).close()
 
 
 def store(deployment: Deployment) -> str:
-    """Redis takes what a call writes, and would not lose it."""
+    """Check that Redis accepts writes and is configured not to lose them."""
     with _reaching_redis():
         deployment.store.probe()
     found = unfitness(deployment.settings.store)
@@ -119,7 +119,7 @@ def store(deployment: Deployment) -> str:
 
 
 def clock(deployment: Deployment) -> str:
-    """This machine and Redis agree on the time."""
+    """Check that the clocks of this machine and Redis agree."""
     before = time.time()
     with _reaching_redis():
         theirs = deployment.store.now_ms() / 1000
@@ -132,7 +132,7 @@ def clock(deployment: Deployment) -> str:
 
 
 def broker(deployment: Deployment) -> str:
-    """Messages can be sent and taken, and workers hear of what is revoked."""
+    """Check that messages can be sent and received, and that workers can be told of revoked ones."""
     try:
         deployment.dispatcher.probe()
         deployment.dispatcher.probe_control()
@@ -146,7 +146,7 @@ def broker(deployment: Deployment) -> str:
 
 
 def results(deployment: Deployment) -> str:
-    """The chord of a resume can count its parts."""
+    """Check that the result backend can count the parts of a resume's chord."""
     try:
         deployment.dispatcher.check_results()
     except BrokerUnavailable as fault:
@@ -157,7 +157,7 @@ def results(deployment: Deployment) -> str:
 
 
 def worker(deployment: Deployment) -> str:
-    """Somebody would do the work."""
+    """Check that live workers take messages of every tool."""
     with _reaching_redis():
         alive = deployment.store.workers_alive()
     if not alive:
@@ -181,7 +181,7 @@ def worker(deployment: Deployment) -> str:
 
 
 def exposed(deployment: Deployment) -> str:
-    """The application whose tasks are exposed can be sent to and looked at."""
+    """Check the connection to the application whose Celery tasks are exposed, and that its workers know them."""
     works = [tool.exposed for tool in deployment.catalogue if tool.exposed is not None]
     if not works:
         return "no Celery task of another application is exposed"
@@ -208,7 +208,7 @@ def exposed(deployment: Deployment) -> str:
 
 
 def public_address(deployment: Deployment) -> str:
-    """Clients find the server where it says that it is."""
+    """Check that this server responds at its public address."""
     url = deployment.settings.web.public_url
     if not url:
         if deployment.settings.web.host in LOOPBACK_HOSTS:
@@ -239,7 +239,7 @@ def public_address(deployment: Deployment) -> str:
 
 
 def auth(deployment: Deployment) -> str:
-    """Not everybody may call, unless only this machine can."""
+    """Check that callers authenticate, unless only this machine can connect."""
     settings = deployment.settings.auth
     mode = settings.mode
     try:
@@ -264,7 +264,7 @@ def auth(deployment: Deployment) -> str:
 
 
 def _tokens(settings: AuthSettings) -> str:
-    """Return how many tokens there are. Raises InvalidSettings when they cannot be read."""
+    """Return the number of valid tokens. Raises InvalidWebSettings when they cannot be read."""
     entries = entries_of(settings)
     if not entries:
         raise InvalidWebSettings("there is not one token, so nobody can call")
@@ -275,7 +275,7 @@ def _tokens(settings: AuthSettings) -> str:
 
 
 def flower(deployment: Deployment) -> str:
-    """Flower would start, and not be open to everybody."""
+    """Check that Flower can start and is not open to everybody."""
     if deployment.flower.faults:
         raise CheckFailed(deployment.flower.faults, "correct these variables of Flower's")
     if deployment.flower.is_guarded:
@@ -303,7 +303,7 @@ def _reaching_redis() -> Iterator[None]:
 
 
 def _unreachable(fault: Exception, remedy: str) -> CheckFailed:
-    """A server that does not answer, or one that is there and cannot prove who it is."""
+    """Return the failure for a server that does not respond, or whose certificate is not trusted."""
     if "certificate" in str(fault).lower():
         remedy = "name the authority in COATCHECK_REDIS_CA_FILE, or set COATCHECK_REDIS_TLS_VERIFY=false"
     return CheckFailed(str(fault), remedy)
@@ -320,17 +320,17 @@ PARTS: Final[Mapping[str, Callable[[Deployment], str]]] = {
     "auth": auth,
     "flower": flower,
 }
-"""Every part by its name, those that others stand on first."""
+"""Every part by name, in the order of their dependencies."""
 
 RUNNING: Final = frozenset({"worker", "exposed", "public address"})
-"""The parts that are there once the deployment runs, and not yet when it is released."""
+"""The parts that exist only in a running deployment."""
 
 
 def catalogue_of(settings: ServerSettings) -> Catalogue:
-    """The tools that these settings name.
+    """Load the tools that the settings name.
 
     Raises:
-        Wrong: one cannot be offered as it is.
+        CheckFailed: a tool is invalid.
     """
     try:
         return load_catalogue(settings.workers)
