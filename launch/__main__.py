@@ -1,18 +1,19 @@
 """`python -m coatcheck.launch`: the command behind `make run`."""
 
 import argparse
+import errno
 import os
 import signal
+import socket
 import sys
 from contextlib import ExitStack
 from pathlib import Path
 
 from coatcheck.launch.console import Console
 from coatcheck.launch.embedded_redis import embedded_redis
-from coatcheck.launch.errors import LaunchError
+from coatcheck.launch.errors import LaunchError, PortForbidden, PortTaken
 from coatcheck.launch.events import Events, StopRequested
 from coatcheck.launch.lock import folder_lock
-from coatcheck.launch.ports import check_port_is_free
 from coatcheck.launch.procfile import read_procfile
 from coatcheck.launch.running_file import running_file
 from coatcheck.launch.settings import LaunchSettings
@@ -53,6 +54,21 @@ def run(procfile: Path, events: Events) -> None:
         redis_url = settings.redis_url or ("" if redis is None else redis.url)
         stack.enter_context(running_file(settings.data_dir, addresses(settings, redis_url)))
         Supervisor(settings, processes, redis, lock_descriptor, Console(), events).run()
+
+
+def check_port_is_free(variable: str, port: int) -> None:
+    """Check that the loopback port is free. Raises PortTaken or PortForbidden, which name the variable to change."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # Without this, connections of an earlier run that linger in TIME_WAIT would look like a taken port.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise PortTaken(variable, port) from error
+            if error.errno == errno.EACCES:
+                raise PortForbidden(variable, port) from error
+            raise
 
 
 def stop_on_signals(events: Events) -> None:

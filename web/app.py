@@ -19,7 +19,7 @@ from coatcheck.web.protocol.request_guard import RequestGuard
 from coatcheck.web.protocol.response import ProtocolHandler
 from coatcheck.web.rpc.direct_flask import DirectFlask
 from coatcheck.web.rpc.dispatch import Method, MethodDispatcher
-from coatcheck.web.rpc.endpoint import ENDPOINT_PATHS, endpoint
+from coatcheck.web.rpc.endpoint import ENDPOINT_PATHS, Endpoint
 from coatcheck.web.server.body import BodyReader
 from coatcheck.web.server.memory_limit import MemoryLimit
 from coatcheck.web.settings.web import ServerSettings
@@ -86,7 +86,7 @@ def create_app(settings: ServerSettings) -> Flask:
     memory = MemoryLimit()
     bodies = BodyReader(settings.web.max_body_bytes, settings.web.body_ms / 1000, memory)
     guard = RequestGuard(settings.web)
-    app.serve(ENDPOINT_PATHS, endpoint(dispatch, legacy_handlers, guard, access_policy.caller_of, bodies, memory))
+    app.serve(ENDPOINT_PATHS, Endpoint(dispatch, legacy_handlers, guard, access_policy.caller_of, bodies, memory))
     app.register_blueprint(health(connections))
     app.register_blueprint(metrics(settings, catalogue, connections, guard))
     app.register_blueprint(home(settings.web, settings.workers.server_name, guard))

@@ -32,7 +32,7 @@ UNSUPPORTED_VERSION: Final = -32022
 """Source: schema, UnsupportedProtocolVersionError."""
 UNAUTHENTICATED: Final = 401
 """Code of our own, as the next two: the HTTP status, which lies outside the codes that JSON-RPC reserves."""
-FORBIDDEN: Final = 403
+SCOPE_MISSING: Final = 403
 LIMIT_REACHED: Final = 429
 
 RETRY_AFTER_S: Final = 2
@@ -199,7 +199,7 @@ ERROR_TABLE: Final[Mapping[type[Exception], ErrorMapping]] = {
     CallConflict: ErrorMapping(INVALID_PARAMS, 400, "The idempotency key was used for another tool or other arguments"),
     Unauthenticated: ErrorMapping(UNAUTHENTICATED, 401),
     RequestForbidden: ErrorMapping(INVALID_REQUEST, 403),
-    InsufficientScope: ErrorMapping(FORBIDDEN, 403),
+    InsufficientScope: ErrorMapping(SCOPE_MISSING, 403),
     MethodNotAllowed: ErrorMapping(INVALID_REQUEST, 405),
     NotAcceptable: ErrorMapping(INVALID_REQUEST, 406),
     MalformedBody: ErrorMapping(INVALID_REQUEST, 400),

@@ -19,12 +19,12 @@ from gunicorn.glogging import Logger
 
 from coatcheck.web.errors import CANNOT_START, InvalidWebSettings
 from coatcheck.web.server import loop_monitor
-from coatcheck.web.server.json_log import JsonLog
 from coatcheck.web.server.worker import BoundedGeventWorker, BoundedRequest
 from coatcheck.web.settings.auth import is_loopback
 from coatcheck.web.settings.web import read_settings
+from coatcheck.workers.telemetry.logs import write_as
 
-FILES = 1024
+RESERVED_FILES = 1024
 """Files that one process can open besides its clients' connections."""
 
 try:
@@ -54,12 +54,23 @@ limit_request_fields = 64
 limit_request_field_size = settings.max_header_bytes
 
 soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
-files = FILES + settings.connections
+files = RESERVED_FILES + settings.connections
 files = files if hard_limit == resource.RLIM_INFINITY else min(hard_limit, files)
 resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft_limit, files), hard_limit))
 
-worker_connections = max(files - FILES, files // 2)
+worker_connections = max(files - RESERVED_FILES, files // 2)
 """Clients' connections to one process; a further one waits until another closes."""
+
+
+class JsonLog(Logger):  # type: ignore[misc]  # gunicorn has no types
+    """Writes one JSON object per line, as the application does."""
+
+    def setup(self, cfg: Any) -> None:
+        """Make the handlers that the options ask for write JSON."""
+        super().setup(cfg)
+        for log in (self.error_log, self.access_log):
+            write_as("json", log)
+
 
 logger_class = JsonLog if all_settings.workers.log_format == "json" else Logger
 """Write gunicorn's own lines in the format of the application's."""

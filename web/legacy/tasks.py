@@ -19,6 +19,7 @@ from coatcheck.web.legacy.serialization import (
     legacy_task,
     status_notification,
 )
+from coatcheck.web.methods.tools import LIST_PARAMS
 from coatcheck.web.protocol.call import Params
 from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.connections import Connections
@@ -37,14 +38,7 @@ class LegacyTaskParams(Params):
     task_id = fields.String(required=True, data_key="taskId")
 
 
-class ListParams(Params):
-    """Schema of the parameters of `tasks/list`."""
-
-    cursor = fields.String()
-
-
 TASK_PARAMS: Final = LegacyTaskParams()
-LIST_PARAMS: Final = ListParams()
 
 TASKS_PER_PAGE: Final = 50
 """Tasks on one page of `tasks/list`."""

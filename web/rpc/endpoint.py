@@ -5,6 +5,7 @@ Source: basic/transports/streamable-http.
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,9 +24,8 @@ from coatcheck.web.protocol.request_guard import (
     accepted_types,
     check_content_type,
 )
-from coatcheck.web.protocol.response import ProtocolHandler, RpcResponse
+from coatcheck.web.protocol.response import PendingResponse, ProtocolHandler, RpcResponse
 from coatcheck.web.protocol.sse import EVENT_STREAM_HEADERS, sse_event
-from coatcheck.web.rpc.direct_flask import View
 from coatcheck.web.rpc.dispatch import MethodDispatcher
 from coatcheck.web.rpc.observation import METHOD_KEY, observed
 from coatcheck.web.server.body import SOCKET_KEY, BodyReader
@@ -70,86 +70,100 @@ class WholeResponse(Response):
         return (data,) if len(data) <= LARGE_BODY_BYTES else self._memory.whole(data)
 
 
-def endpoint(
-    dispatch: MethodDispatcher,
-    legacy_handlers: Sequence[ProtocolHandler],
-    guard: RequestGuard,
-    authenticate: Callable[[Request], Caller],
-    bodies: BodyReader,
-    memory: MemoryLimit,
-) -> View:
-    """Return the view of the MCP endpoint. A message that no legacy handler accepts goes to the dispatcher."""
-    waiting_bodies = WaitingBodyLimit()
-    large_requests = LargeRequestLimit(memory)
+class Endpoint:
+    """The view of the MCP endpoint. A message that no legacy handler accepts goes to the dispatcher."""
 
-    def serve(request: Request) -> Response:
+    def __init__(
+        self,
+        dispatcher: MethodDispatcher,
+        legacy_handlers: Sequence[ProtocolHandler],
+        guard: RequestGuard,
+        authenticate: Callable[[Request], Caller],
+        bodies: BodyReader,
+        memory: MemoryLimit,
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._legacy_handlers = legacy_handlers
+        self._guard = guard
+        self._authenticate = authenticate
+        self._bodies = bodies
+        self._memory = memory
+        self._waiting_bodies = WaitingBodyLimit()
+        self._large_requests = LargeRequestLimit(memory)
+
+    def __call__(self, request: Request) -> Response:
+        """Answer the request; errors become responses."""
         with ExitStack() as slot:
-            response = answered(request, slot)
-        tell_browser(request, response)
+            response = self._answered(request, slot)
+        self._tell_browser(request, response)
         return response
 
-    def answered(request: Request, slot: ExitStack) -> Response:
+    def _answered(self, request: Request, slot: ExitStack) -> Response:
         try:
-            guard.check(request)
-            if request.method == "OPTIONS" and (origin := guard.preflight_origin(request)) is not None:
+            self._guard.check(request)
+            if request.method == "OPTIONS" and (origin := self._guard.preflight_origin(request)) is not None:
                 return _preflight(origin, request)
-            caller = authenticate(request)
+            caller = self._authenticate(request)
             if request.method != "POST":
                 raise MethodNotAllowed("This endpoint takes POST only")
             forms = accepted_types(request.environ.get("HTTP_ACCEPT", ""))
             check_content_type(request)
-            sent = bodies.read(request)
-            size = len(sent)
-            is_large_request.set(size > LARGE_BODY_BYTES)
-            if size > LARGE_BODY_BYTES:
-                slot.enter_context(large_requests.slot(size))
-            body = compute(read_json, sent)
-            del sent
-        except Exception as fault:  # noqa: BLE001 - as in the dispatch
-            bodies.discard(request, fault)
-            return response_of(dispatch.refused(fault), AcceptedTypes(json=True, event_stream=False))
+            body, size = self._body(request, slot)
+        except Exception as fault:  # noqa: BLE001 - as in the dispatcher
+            self._bodies.discard(request, fault)
+            return self._response(self._dispatcher.refused(fault), AcceptedTypes(json=True, event_stream=False))
         header = header_lookup(request.environ)
-        handler = next((candidate for candidate in legacy_handlers if candidate.accepts(body, header)), dispatch)
+        accepting = (handler for handler in self._legacy_handlers if handler.accepts(body, header))
+        handler = next(accepting, self._dispatcher)
         if (method := _served_method(body, handler)) is not None:
             request.environ[METHOD_KEY] = method
         WAKE.set(None)
         reply = observed(body, partial(handler.handle, body, caller, header))
         if isinstance(reply, RpcResponse):
-            return response_of(reply, forms)
+            return self._response(reply, forms)
         try:
-            answering = waiting_bodies.hold(reply.answering, size if reply.keeps_request else 0)
+            answering = self._waiting_bodies.hold(reply.answering, size if reply.keeps_request else 0)
         except TooManyWaiting as fault:
             reply.answering.close()
-            return response_of(dispatch.refused(fault, method or "?", readable_id(body)), forms)
+            return self._response(self._dispatcher.refused(fault, method or "?", readable_id(body)), forms)
         del body
         slot.close()
+        return self._pending(request, replace(reply, answering=answering), forms)
+
+    def _body(self, request: Request, slot: ExitStack) -> tuple[object, int]:
+        """Return the parsed body and its size in bytes; a large one is parsed in a slot, which is kept."""
+        sent = self._bodies.read(request)
+        size = len(sent)
+        is_large_request.set(size > LARGE_BODY_BYTES)
+        if size > LARGE_BODY_BYTES:
+            slot.enter_context(self._large_requests.slot(size))
+        return compute(read_json, sent), size
+
+    def _pending(self, request: Request, reply: PendingResponse, forms: AcceptedTypes) -> Response:
+        """Return a stream, or wait for the response."""
         client = ClientConnection(request.environ.get(SOCKET_KEY))
         if reply.is_streamed and forms.event_stream:
-            return Response(
-                event_stream(answering, client, memory), mimetype=EVENT_STREAM_TYPE, headers=EVENT_STREAM_HEADERS
-            )
-        whole = wait_for_response(answering, client)
-        return Response(status=CLIENT_LEFT) if whole is None else response_of(whole, forms)
+            events = event_stream(reply.answering, client, self._memory)
+            return Response(events, mimetype=EVENT_STREAM_TYPE, headers=EVENT_STREAM_HEADERS)
+        whole = wait_for_response(reply.answering, client)
+        return Response(status=CLIENT_LEFT) if whole is None else self._response(whole, forms)
 
-    def response_of(answer: RpcResponse, forms: AcceptedTypes) -> Response:
+    def _response(self, answer: RpcResponse, forms: AcceptedTypes) -> Response:
         """Return a result in a type that the client accepts, and an error as JSON."""
         if answer.message and answer.status == 200 and not forms.json:
-            return Response(
-                memory.chunks(sse_event(answer.message)), mimetype=EVENT_STREAM_TYPE, headers=EVENT_STREAM_HEADERS
-            )
-        response = WholeResponse(answer, memory)
+            events = self._memory.chunks(sse_event(answer.message))
+            return Response(events, mimetype=EVENT_STREAM_TYPE, headers=EVENT_STREAM_HEADERS)
+        response = WholeResponse(answer, self._memory)
         if not answer.message:
             del response.headers["Content-Type"]
         return response
 
-    def tell_browser(request: Request, response: Response) -> None:
+    def _tell_browser(self, request: Request, response: Response) -> None:
         """Add the CORS headers for a page that can call this server."""
-        if (origin := guard.preflight_origin(request)) is not None and "Origin" not in response.vary:
+        if (origin := self._guard.preflight_origin(request)) is not None and "Origin" not in response.vary:
             response.headers["Access-Control-Allow-Origin"] = origin
             response.headers["Access-Control-Expose-Headers"] = EXPOSED_HEADERS
             response.vary.add("Origin")
-
-    return serve
 
 
 def _served_method(body: object, handler: ProtocolHandler) -> str | None:
