@@ -36,5 +36,5 @@ class ChildEnded:
 
 
 Event = StopRequested | RedisReady | PlatformReady | PlatformNotReady | ChildEnded
-# A SimpleQueue, because its `put` may interrupt itself: signal handlers use it.
+# A SimpleQueue, because its `put` is reentrant: signal handlers call it.
 Events = SimpleQueue[Event]

@@ -103,7 +103,7 @@ class Supervisor:
             self._console.add_process(name)
         for name, command in self._processes.items():
             # `exec`: the shell makes way, so that a signal reaches the process and not a shell in front of it.
-            # `env`: a command may begin with variables of its own.
+            # `env`: a command can begin with variables of its own.
             child = Child(name, ["/bin/sh", "-c", f"exec env {command}"], environ, self._console, self._events)
             self._children.append(child)
             guard.add(child.group)

@@ -91,5 +91,5 @@ class RateLimit:
             self._away_until = now + STORE_OUTAGE_S
             return
         if wait_ms and count > 1:
-            raise LimitReached(self._kind, self._words, wait_ms / 1000)  # one may be there all the same
+            raise LimitReached(self._kind, self._words, wait_ms / 1000)  # a single token can still be available
         share.closed_until = now + wait_ms / 1000

@@ -159,4 +159,4 @@ def _proxy_for(url: str) -> Proxy | None:
         login = (unquote(proxy.username).encode(), unquote(proxy.password or "").encode()) if proxy.username else None
         return Proxy(proxy._replace(netloc=proxy.netloc.rpartition("@")[2]).geturl(), auth=login)
     except ValueError:
-        raise unusable from None  # its words may hold a part of the password
+        raise unusable from None  # its message can contain a part of the password

@@ -37,7 +37,7 @@ def metadata(resource: str, issuer: str, scopes: Sequence[str], name: str) -> Bl
         headers = {"Cache-Control": "max-age=3600", "Access-Control-Allow-Origin": "*"}
         return Response(document, headers=headers, mimetype="application/json")
 
-    # A proxy may hand on the public path or its own; clients that do not look there look at the root.
+    # A proxy can forward the public path or a path of its own; clients that find nothing there try the root.
     for path in sorted({"", "/mcp", urlsplit(resource).path}):
         blueprint.add_url_rule(WELL_KNOWN + path, f"at{path}".replace("/", "_").replace(".", "_"), serve)
     return blueprint

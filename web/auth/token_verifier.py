@@ -37,7 +37,7 @@ class TokenVerifier:
         self._settings = settings
         self._challenger = challenger
         self._keys = IssuerKeys(settings)
-        # Not the origin alone: other services of the same host may be known by it, and have their own tokens.
+        # Not the origin alone: it can be the audience of tokens for other services on the same host.
         self._audiences = frozenset(audience.rstrip("/") for audience in (resource, *settings.audiences))
         # Issuers put more into headers than a standard knows of.
         self._registry = JWSRegistry(algorithms=settings.algorithms, strict_check_header=False)

@@ -70,7 +70,7 @@ class Jobs:
         self._limits.check_answers(answers)
         connections = self._connections()
         if not answers:
-            connections.store.confirm()  # an earlier request may have brought them, and heard of no success
+            connections.store.confirm()  # an earlier request can have stored them without receiving its response
             return Answered()
         answered = connections.store.answer(owner, task_id, answers)
         if (run := answered.resumes) is not None:
