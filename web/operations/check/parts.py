@@ -157,7 +157,7 @@ def results(deployment: Deployment) -> str:
 def worker(deployment: Deployment) -> str:
     """Somebody would do the work."""
     with _reaching_redis():
-        alive = deployment.store.workers_alive()
+        alive = deployment.store.maintenance.workers_alive()
     if not alive:
         raise Wrong(
             "none that takes messages was seen lately",
