@@ -90,6 +90,11 @@ class TaskKeys:
     due: str
     watched: str
 
+    @property
+    def of_record(self) -> dict[str, str]:
+        """The keys that a transition of the whole record touches."""
+        return {"task": self.task, "inputs": self.inputs, "steps": self.steps, "due": self.due}
+
     @classmethod
     def of(cls, task_id: str) -> "TaskKeys":
         """The keys of this id; a malformed id gets the keys of nobody's task."""

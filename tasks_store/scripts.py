@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha1
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Final
+
+FOLDER: Final = files("coatcheck.tasks_store") / "lua"
 
 _KEYS = re.compile(r"^--! keys (.+)$", re.MULTILINE)
 _ARGS = re.compile(r"^--! args (.+)$", re.MULTILINE)
@@ -52,9 +56,8 @@ class Script:
 
 @cache
 def script(name: str) -> Script:
-    """The script `lua/<name>.lua` behind the prelude, its named keys and arguments bound to Lua locals."""
-    folder = files("coatcheck.tasks_store") / "lua"
-    body = (folder / f"{name}.lua").read_text(encoding="utf-8")
+    """Return the script of this name behind the prelude, its named keys and arguments bound to Lua locals."""
+    body = source_of(name)
     keys = _names(_KEYS, body)
     args = _names(_ARGS, body)
     rest = args.pop()[1:] if args and args[-1].startswith("*") else None
@@ -63,15 +66,29 @@ def script(name: str) -> Script:
     if rest:
         # A loop, because unpack() is limited by Lua's C stack.
         bindings.append(f"local {rest} = {{}} for i = {len(args) + 1}, #ARGV do {rest}[#{rest} + 1] = ARGV[i] end")
-    prelude = (folder / "prelude.lua").read_text(encoding="utf-8")
+    prelude = (FOLDER / "prelude.lua").read_text(encoding="utf-8")
     text = "\n".join([prelude, *bindings, body])
     return Script(name, text, sha1(text.encode(), usedforsecurity=False).hexdigest(), tuple(keys), tuple(args), rest)
 
 
 def script_names() -> list[str]:
-    """The names of all scripts, sorted."""
-    folder = files("coatcheck.tasks_store") / "lua"
-    return sorted(entry.name.removesuffix(".lua") for entry in folder.iterdir() if entry.name != "prelude.lua")
+    """Return the names of all scripts, sorted."""
+    return sorted(_files())
+
+
+def source_of(name: str) -> str:
+    """Return the text of a script as it stands in its file."""
+    return _files()[name].read_text(encoding="utf-8")
+
+
+@cache
+def _files() -> dict[str, Traversable]:
+    """Return the file of each script, by its name: `lua/<folder>/<name>.lua`."""
+    found: dict[str, Traversable] = {}
+    for folder in FOLDER.iterdir():
+        if folder.is_dir():
+            found |= {entry.name.removesuffix(".lua"): entry for entry in folder.iterdir()}
+    return found
 
 
 def _names(pattern: re.Pattern[str], body: str) -> list[str]:

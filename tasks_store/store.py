@@ -12,21 +12,19 @@ from coatcheck.tasks_store.errors import CallConflict, RunSuperseded, TaskNotFou
 from coatcheck.tasks_store.external_tasks import Delegations
 from coatcheck.tasks_store.keys import TaskKeys
 from coatcheck.tasks_store.listing import Listing
+from coatcheck.tasks_store.maintenance import Maintenance
 from coatcheck.tasks_store.model import (
     BUCKETS,
-    INTERNAL_ERROR,
     Answered,
     Asked,
     Cancellation,
     Claim,
-    DueKind,
     Given,
     NewTask,
     NextRun,
     Outcome,
     Owner,
     Refusal,
-    Remains,
     Status,
     Task,
     TaskError,
@@ -39,23 +37,13 @@ from coatcheck.tasks_store.sender import Sender
 from coatcheck.tasks_store.settings import StoreSettings
 from coatcheck.tasks_store.statistics import Statistics
 
-RESEND_MOST_MS = 600_000
-"""The longest pause between two sendings of one queued task's message."""
-
-WORKER_SEEN_MS = 15_000
-"""How recently a worker must have been seen to count as alive."""
-
 UNSHOWN_MS = 120_000
 """How long it is remembered that a client cannot show an input: longer than any call waits."""
-
-RETURN_MS = 5_000
-"""How long a living run may take to renew its lease after an outage: the timeouts and pauses of a worker's client."""
 
 QUEUED = "Waiting for a worker"
 RUNNING = "Running"
 PARKED = "Waiting for input"
 RESUMED = "Input received"
-LAPSED = "Going on without the input, whose time limit passed"
 CANCELLED = "Cancelled"
 RELEASED = "The worker shuts down; another one goes on"
 
@@ -71,14 +59,15 @@ class TaskStore:
     same call can be made again.
     """
 
-    def __init__(self, settings: StoreSettings, patience: Patience) -> None:
+    def __init__(self, settings: StoreSettings, patience: Patience, sender: Sender | None = None) -> None:
         self.settings = settings
-        self._sender = Sender(settings, patience)
+        self._sender = sender or Sender(settings, patience)
         self._vault = self._sender.vault
         self.quota = Quota(self._sender)
         self.delegations = Delegations(self._sender, settings.keep_ms)
         self.statistics = Statistics(self._sender)
         self.listing = Listing(self._sender)
+        self.maintenance = Maintenance(self._sender, settings)
 
     # The owner's side.
 
@@ -231,7 +220,7 @@ class TaskStore:
         k = TaskKeys.of(task_id)
         code, *following = self._send(
             script("cancel"),
-            {**_all(k), "watched": k.watched},
+            {**k.of_record, "watched": k.watched},
             id=k.id,
             owner=owner.key,
             grace=self.settings.cancel_grace_ms,
@@ -248,7 +237,7 @@ class TaskStore:
         """The run holds the lease and has all it needs to begin; or the reason why there is nothing to run."""
         code, *rest = self._send(
             script("claim"),
-            _all(TaskKeys.of(task_id)),
+            TaskKeys.of(task_id).of_record,
             id=task_id,
             run_id=run_id,
             lease_ms=self.settings.lease_ms,
@@ -338,7 +327,7 @@ class TaskStore:
         """The task has ended, with this status or, when a cancel came first, as cancelled."""
         code, *rest = self._send(
             script("finish"),
-            _all(TaskKeys.of(task_id)),
+            TaskKeys.of(task_id).of_record,
             id=task_id,
             run_id=run_id,
             keep=self.settings.keep_ms,
@@ -368,30 +357,11 @@ class TaskStore:
             raise RunSuperseded(task_id, run_id)
         return next_run_of(task_id, following)
 
-    # The side of whoever watches over processes. Runs of other processes are left alone.
-
-    def abandon(self, task_id: str, process: str) -> None:
-        """The lease of a run whose process is known to be gone is dead now; `recover` may judge it at once."""
-        k = TaskKeys.of(task_id)
-        self._send(script("abandon"), {"task": k.task, "due": k.due}, id=task_id, process=process)
-
-    def abort(self, task_id: str, process: str, message: str) -> None:
-        """The task is failed, because its run was killed for a reason that another run would meet again."""
-        self._send(
-            script("abort"),
-            _all(TaskKeys.of(task_id)),
-            id=task_id,
-            process=process,
-            keep=self.settings.keep_ms,
-            code=INTERNAL_ERROR,
-            message=message,
-        )
-
     def revoke(self, task_id: str, run_number: int) -> bool:
         """The task is cancelled, if this is its run, because the message that starts it was revoked. Else False."""
         (code,) = self._send(
             script("revoke"),
-            _all(TaskKeys.of(task_id)),
+            TaskKeys.of(task_id).of_record,
             id=task_id,
             number=run_number,
             keep=self.settings.keep_ms,
@@ -429,110 +399,7 @@ class TaskStore:
             == b"NOTED"
         )
 
-    # The sweeper's side.
-
-    def due(self, bucket: int, limit: int, start: int = 0) -> list[str]:
-        """Ids in this bucket that the clock calls for, the longest due first, without the first `start` of them."""
-        reply = self._send(script("due"), {"due": keys.due_key(bucket)}, start=start, limit=limit)
-        return [task_id.decode() for task_id in reply]
-
-    def inspect(self, task_id: str) -> tuple[DueKind, Remains | None]:
-        """Which transition the clock calls for; with PURGE, what that takes."""
-        k = TaskKeys.of(task_id)
-        code, *rest = self._send(script("inspect"), {"task": k.task, "due": k.due}, id=task_id)
-        if not rest:
-            return DueKind(code.decode().lower()), None
-        owner, call = rest
-        return DueKind.PURGE, Remains(Owner.from_key(owner.decode()), call.decode())
-
-    def expire(self, task_id: str) -> None:
-        """A task that outlived its time to live is failed."""
-        self._send(
-            script("expire"), _all(TaskKeys.of(task_id)), id=task_id, keep=self.settings.keep_ms, code=INTERNAL_ERROR
-        )
-
-    def recover(self, task_id: str, *, held: bool) -> NextRun | None:
-        """A run that will not come back is superseded; the next run, when one is due.
-
-        `held` holds back the judgement on dead leases, which an outage of the store can have caused.
-        """
-        _, *following = self._send(
-            script("recover"),
-            _all(TaskKeys.of(task_id)),
-            id=task_id,
-            held=int(held),
-            resend=self.settings.resend_ms,
-            keep=self.settings.keep_ms,
-            code=INTERNAL_ERROR,
-        )
-        return next_run_of(task_id, following)
-
-    def resend(self, task_id: str) -> NextRun | None:
-        """The message of a queued task is noted as sent once more; the run it starts, when that is due."""
-        k = TaskKeys.of(task_id)
-        _, *following = self._send(
-            script("resend"),
-            {"task": k.task, "due": k.due},
-            id=task_id,
-            resend=self.settings.resend_ms,
-            most=RESEND_MOST_MS,
-        )
-        return next_run_of(task_id, following)
-
-    def lapse(self, task_id: str) -> NextRun | None:
-        """Inputs past their time limit are closed; the next run, when one is due."""
-        k = TaskKeys.of(task_id)
-        _, *following = self._send(
-            script("lapse"),
-            {"task": k.task, "inputs": k.inputs, "due": k.due},
-            id=task_id,
-            resend=self.settings.resend_ms,
-            message=LAPSED,
-        )
-        return next_run_of(task_id, following)
-
-    def purge(self, task_id: str, remains: Remains) -> None:
-        """Nothing is left of an ended task that has expired."""
-        self._send(
-            script("purge"),
-            {
-                **_all(TaskKeys.of(task_id)),
-                "call": keys.call_key(task_id, remains.call),
-                **keys.listed_keys(task_id[0], remains.owner),
-            },
-            id=task_id,
-            listed=keys.listed_as(task_id),
-        )
-
-    def beat(self, worker: str, *, takes_messages: bool = True) -> bool:
-        """Note that the worker lives; return True while dead leases must not be judged, because the store was away."""
-        names = [worker, f"{keys.IDLE}{worker}"]
-        reply = self._send(
-            script("beat"),
-            {"workers": keys.WORKERS, "hold": keys.HOLD},
-            worker=names[not takes_messages],
-            otherwise=names[takes_messages],
-            gap=self.settings.outage_ms,
-            hold_ms=RETURN_MS,
-        )
-        return bool(reply[1])
-
-    def lead(self, worker: str) -> bool:
-        """True when this worker is the one that sweeps, until a little after its next sweep would be due."""
-        reply = self._send(
-            script("lead"),
-            {"sweeper": keys.SWEEPER},
-            worker=worker,
-            lease_ms=self.settings.sweep_ms + 1_000,
-        )
-        return bool(reply[0] == b"LEADING")
-
     # The deployment's side.
-
-    def workers_alive(self) -> int:
-        """Return how many workers were seen lately and take messages."""
-        reply = self._send(script("alive"), {"workers": keys.WORKERS}, within=WORKER_SEEN_MS, idle=keys.IDLE)
-        return int(reply[1])
 
     def ping(self) -> None:
         """The store answers."""
@@ -582,7 +449,3 @@ class TaskStore:
 
     def _send(self, one: Script, named: Mapping[str, str], **args: Argument) -> list[Any]:
         return self._sender.send(one, named, **args)
-
-
-def _all(k: TaskKeys) -> dict[str, str]:
-    return {"task": k.task, "inputs": k.inputs, "steps": k.steps, "due": k.due}

@@ -3,12 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from coatcheck.tasks_store import Patience, Quota, StoreSettings, TaskStore
-from coatcheck.tasks_store.external_tasks import Delegations
-from coatcheck.tasks_store.listing import Listing
+from coatcheck.tasks_store import Patience, StoreSettings, TaskStore
 from coatcheck.tasks_store.scripts import Argument, Script
 from coatcheck.tasks_store.sender import Sender
-from coatcheck.tasks_store.statistics import Statistics
 
 
 class ListeningSender(Sender):
@@ -29,11 +26,7 @@ class ListeningStore(TaskStore):
     """A store that keeps the code of each reply."""
 
     def __init__(self, settings: StoreSettings, patience: Patience) -> None:
-        super().__init__(settings, patience)
-        self._sender = ListeningSender(settings, patience)
-        self.heard = self._sender.heard
+        sender = ListeningSender(settings, patience)
+        super().__init__(settings, patience, sender)
+        self.heard = sender.heard
         """Script and code of each reply, in order; no code for a script that replies with a bare list."""
-        self.quota = Quota(self._sender)
-        self.delegations = Delegations(self._sender, settings.keep_ms)
-        self.statistics = Statistics(self._sender)
-        self.listing = Listing(self._sender)

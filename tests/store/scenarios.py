@@ -265,14 +265,14 @@ def _(store: TaskStore, raw: Raw) -> Call:
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = parked(store, [Asked("limited", CONFIRM.request, "", 60_000)])
     past_limit(raw, task_id, "limited")
-    return lambda: store.lapse(task_id)
+    return lambda: store.maintenance.lapse(task_id)
 
 
 @scenario("lapse", "OPEN", "EARLY")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = parked(store, [Asked("limited", CONFIRM.request, "", 60_000), Asked("later", b"{}", "", 90_000)])
     past_limit(raw, task_id, "limited")
-    return lambda: store.lapse(task_id)
+    return lambda: store.maintenance.lapse(task_id)
 
 
 @scenario("finish", "FINISHED")
@@ -305,19 +305,19 @@ def _(store: TaskStore, raw: Raw) -> Call:
 @scenario("abandon", "ABANDONED", moves_clock=True)
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = running(store)
-    return lambda: store.abandon(task_id, "run")
+    return lambda: store.maintenance.abandon(task_id, "run")
 
 
 @scenario("abandon", "SUPERSEDED")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = running(store)
-    return lambda: store.abandon(task_id, "walk")
+    return lambda: store.maintenance.abandon(task_id, "walk")
 
 
 @scenario("abort", "ABORTED", "SUPERSEDED")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = running(store)
-    return lambda: store.abort(task_id, "run", "The time limit passed")
+    return lambda: store.maintenance.abort(task_id, "run", "The time limit passed")
 
 
 @scenario("cancel", "DONE", "TOO_LATE")
@@ -342,91 +342,91 @@ def _(store: TaskStore, raw: Raw) -> Call:
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = queued(store)
     past(raw, task_id, "resend")
-    return lambda: store.due(int(task_id[0]), 10)
+    return lambda: store.maintenance.due(int(task_id[0]), 10)
 
 
 @scenario("inspect", "EXPIRE")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = running(store)
     past(raw, task_id, "lease", "expires")
-    return lambda: store.inspect(task_id)
+    return lambda: store.maintenance.inspect(task_id)
 
 
 @scenario("inspect", "RESEND")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = queued(store)
     past(raw, task_id, "resend")
-    return lambda: store.inspect(task_id)
+    return lambda: store.maintenance.inspect(task_id)
 
 
 @scenario("inspect", "LAPSE")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = parked(store, [Asked("limited", CONFIRM.request, "", 60_000)])
     past_limit(raw, task_id, "limited")
-    return lambda: store.inspect(task_id)
+    return lambda: store.maintenance.inspect(task_id)
 
 
 @scenario("inspect", "PURGE")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = completed(store)
     past(raw, task_id, "expires")
-    return lambda: store.inspect(task_id)
+    return lambda: store.maintenance.inspect(task_id)
 
 
 @scenario("inspect", "RECOVER")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = running(store)
     past(raw, task_id, "lease")
-    return lambda: store.inspect(task_id)
+    return lambda: store.maintenance.inspect(task_id)
 
 
 @scenario("inspect", "NOTHING")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = running(store)
     past(raw, task_id)
-    return lambda: store.inspect(task_id)
+    return lambda: store.maintenance.inspect(task_id)
 
 
 @scenario("expire", "EXPIRED", "EARLY")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = parked(store)
     past(raw, task_id, "expires")
-    return lambda: store.expire(task_id)
+    return lambda: store.maintenance.expire(task_id)
 
 
 @scenario("recover", "REQUEUED", "EARLY")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = running(store)
     past(raw, task_id, "lease")
-    return lambda: store.recover(task_id, held=False)
+    return lambda: store.maintenance.recover(task_id, held=False)
 
 
 @scenario("recover", "FAILED", "EARLY")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = running(store, max_runs=1)
     past(raw, task_id, "lease")
-    return lambda: store.recover(task_id, held=False)
+    return lambda: store.maintenance.recover(task_id, held=False)
 
 
 @scenario("recover", "CANCELLED", "EARLY")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = cancelling(store)
     past(raw, task_id, "cancel_at")
-    return lambda: store.recover(task_id, held=True)
+    return lambda: store.maintenance.recover(task_id, held=True)
 
 
 @scenario("recover", "HELD")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = running(store)
     past(raw, task_id, "lease")
-    return lambda: store.recover(task_id, held=True)
+    return lambda: store.maintenance.recover(task_id, held=True)
 
 
 @scenario("resend", "RESEND", "EARLY")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = queued(store)
     past(raw, task_id, "resend")
-    return lambda: store.resend(task_id)
+    return lambda: store.maintenance.resend(task_id)
 
 
 @scenario("purge", "PURGED")
@@ -435,19 +435,19 @@ def _(store: TaskStore, raw: Raw) -> Call:
     task_id = store.create(new)[0].task_id
     store.cancel(OWNER, task_id)
     past(raw, task_id, "expires")
-    return lambda: store.purge(task_id, Remains(OWNER, new.call))
+    return lambda: store.maintenance.purge(task_id, Remains(OWNER, new.call))
 
 
 @scenario("purge", "EARLY")
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = completed(store)
-    return lambda: store.purge(task_id, Remains(OWNER))
+    return lambda: store.maintenance.purge(task_id, Remains(OWNER))
 
 
 @scenario("beat", "SEEN", moves_clock=True)
 def _(store: TaskStore, raw: Raw) -> Call:
     raw.zadd(WORKERS, {"other": 1000})
-    return lambda: store.beat("worker")
+    return lambda: store.maintenance.beat("worker")
 
 
 @scenario("probe", "PROBED")
@@ -457,19 +457,19 @@ def _(store: TaskStore, raw: Raw) -> Call:
 
 @scenario("lead", "LEADING", moves_clock=True)
 def _(store: TaskStore, raw: Raw) -> Call:
-    return lambda: store.lead("worker")
+    return lambda: store.maintenance.lead("worker")
 
 
 @scenario("lead", "FOLLOWING")
 def _(store: TaskStore, raw: Raw) -> Call:
-    store.lead("other")
-    return lambda: store.lead("worker")
+    store.maintenance.lead("other")
+    return lambda: store.maintenance.lead("worker")
 
 
 @scenario("alive", "ALIVE")
 def _(store: TaskStore, raw: Raw) -> Call:
-    store.beat("worker")
-    return store.workers_alive
+    store.maintenance.beat("worker")
+    return store.maintenance.workers_alive
 
 
 @scenario("take", "TAKEN")
@@ -519,7 +519,7 @@ def _(store: TaskStore, raw: Raw) -> Call:
     task_id = delegated(store, raw)
     store.cancel(OWNER, task_id)
     past(raw, task_id, "cancel_at")
-    return lambda: store.recover(task_id, held=True)
+    return lambda: store.maintenance.recover(task_id, held=True)
 
 
 @scenario("delegate", "DELEGATED")
@@ -550,7 +550,7 @@ def _(store: TaskStore, raw: Raw) -> Call:
 def _(store: TaskStore, raw: Raw) -> Call:
     task_id = delegated(store, raw)
     past(raw, task_id, "expires")
-    store.expire(task_id)
+    store.maintenance.expire(task_id)
     return lambda: store.delegations.look(task_id, 60_000)
 
 

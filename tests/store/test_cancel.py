@@ -47,7 +47,7 @@ def test_renewing_does_not_put_off_the_end_of_the_grace(store: TaskStore, raw: R
     raw.hset(TaskKeys.of(task_id).task, "cancel_at", "2000")
     store.renew(task_id, "run-1")
     assert deadline > 2000
-    assert store.due(int(task_id[0]), 10) == [task_id]
+    assert store.maintenance.due(int(task_id[0]), 10) == [task_id]
 
 
 @pytest.mark.parametrize("field_name", ["cancel_at", "lease"])
@@ -56,14 +56,14 @@ def test_a_run_that_ignores_its_cancel_or_dies_of_it_is_fenced_off_even_after_an
 ) -> None:
     task_id = cancelling(store)
     past(raw, task_id, field_name)
-    assert store.recover(task_id, held=True) is None
+    assert store.maintenance.recover(task_id, held=True) is None
     assert store.get(OWNER, task_id).status is Status.CANCELLED
 
 
 def test_a_run_within_its_grace_is_left_alone(store: TaskStore, raw: Redis) -> None:
     task_id = cancelling(store)
     before = snapshot(raw)
-    assert store.recover(task_id, held=False) is None
+    assert store.maintenance.recover(task_id, held=False) is None
     assert snapshot(raw) == before
 
 

@@ -19,7 +19,7 @@ from coatcheck.tasks_store import (
     TaskStore,
 )
 from coatcheck.tasks_store.keys import TaskKeys
-from coatcheck.tasks_store.store import RESEND_MOST_MS
+from coatcheck.tasks_store.maintenance import RESEND_MOST_MS
 from tests.store.stages import (
     CONFIRM,
     OWNER,
@@ -42,9 +42,9 @@ INTERNAL_ERROR = -32603
 def test_a_bucket_lists_what_is_due_with_the_longest_due_first(store: TaskStore, raw: Redis) -> None:
     index = TaskKeys.of("0" * 33).due
     raw.zadd(index, {"second": 2000, "first": 1000, "third": 3000, "later": 9e12})
-    assert store.due(0, 2) == ["first", "second"]
-    assert store.due(0, 10) == ["first", "second", "third"]
-    assert store.due(1, 10) == []
+    assert store.maintenance.due(0, 2) == ["first", "second"]
+    assert store.maintenance.due(0, 10) == ["first", "second", "third"]
+    assert store.maintenance.due(1, 10) == []
     raw.delete(index)
 
 
@@ -60,15 +60,15 @@ def test_the_clock_calls_for_the_one_transition_that_is_due(store: TaskStore, ra
         *((stage(store), "expires", DueKind.EXPIRE) for stage in (queued, running, parked, resumed)),
     ]
     for task_id, field_name, kind in cases:
-        assert store.inspect(task_id) == (DueKind.NOTHING, None)
+        assert store.maintenance.inspect(task_id) == (DueKind.NOTHING, None)
         past(raw, task_id, field_name)
-        assert store.inspect(task_id) == (kind, Remains(OWNER) if kind is DueKind.PURGE else None)
+        assert store.maintenance.inspect(task_id) == (kind, Remains(OWNER) if kind is DueKind.PURGE else None)
 
 
 def test_an_index_entry_without_a_record_is_dropped(store: TaskStore, raw: Redis) -> None:
     task_id = "3" + "0" * 32
     raw.zadd(TaskKeys.of(task_id).due, {task_id: 1000})
-    assert store.inspect(task_id) == (DueKind.NOTHING, None)
+    assert store.maintenance.inspect(task_id) == (DueKind.NOTHING, None)
     assert raw.dbsize() == 0
 
 
@@ -79,7 +79,7 @@ def test_an_index_entry_that_is_early_is_corrected(
     task_id = stage(store)
     before = snapshot(raw)
     past(raw, task_id)
-    assert store.inspect(task_id) == (DueKind.NOTHING, None)
+    assert store.maintenance.inspect(task_id) == (DueKind.NOTHING, None)
     assert snapshot(raw) == before
 
 
@@ -88,8 +88,8 @@ def test_the_call_of_an_idempotent_task_is_told_to_whoever_purges_it(store: Task
     task_id = store.create(new)[0].task_id
     store.cancel(OWNER, task_id)
     past(raw, task_id, "expires")
-    assert store.inspect(task_id) == (DueKind.PURGE, Remains(OWNER, new.call))
-    store.purge(task_id, Remains(OWNER, new.call))
+    assert store.maintenance.inspect(task_id) == (DueKind.PURGE, Remains(OWNER, new.call))
+    store.maintenance.purge(task_id, Remains(OWNER, new.call))
     assert raw.dbsize() == 0
 
 
@@ -99,9 +99,9 @@ def test_the_call_of_an_idempotent_task_is_told_to_whoever_purges_it(store: Task
 def test_a_lost_run_is_followed_by_the_next(store: TaskStore, raw: Redis) -> None:
     task_id = running(store)
     past(raw, task_id, "lease")
-    assert store.recover(task_id, held=False) == NextRun(task_id, "report", 2)
+    assert store.maintenance.recover(task_id, held=False) == NextRun(task_id, "report", 2)
     assert store.get(OWNER, task_id).status is Status.WORKING
-    assert store.recover(task_id, held=False) is None
+    assert store.maintenance.recover(task_id, held=False) is None
     assert store.claim(task_id, "run-2").run_number == 2  # type: ignore[union-attr]
 
 
@@ -110,7 +110,7 @@ def test_a_job_that_costs_worker_after_worker_is_failed(store: TaskStore, raw: R
     for number in (1, 2, 3):
         store.claim(task_id, f"run-{number}")
         past(raw, task_id, "lease")
-        following = store.recover(task_id, held=False)
+        following = store.maintenance.recover(task_id, held=False)
         assert following == (NextRun(task_id, "report", number + 1) if number < 3 else None)
     task = store.get(OWNER, task_id)
     why = "The worker was lost 3 times while it ran this task"
@@ -123,7 +123,7 @@ def test_runs_that_ended_in_a_park_are_not_counted_as_lost(store: TaskStore, raw
     for round_number in range(4):
         store.claim(task_id, f"lost-{round_number}")
         past(raw, task_id, "lease")
-        assert store.recover(task_id, held=False)
+        assert store.maintenance.recover(task_id, held=False)
         store.claim(task_id, f"run-{round_number}")
         store.park(task_id, f"run-{round_number}", [Asked(f"key-{round_number}", b"{}")])
         store.answer(OWNER, task_id, {f"key-{round_number}": b"{}"})
@@ -133,7 +133,7 @@ def test_runs_that_ended_in_a_park_are_not_counted_as_lost(store: TaskStore, raw
 def test_a_live_lease_is_not_recovered(store: TaskStore, raw: Redis) -> None:
     task_id = running(store)
     before = snapshot(raw)
-    assert store.recover(task_id, held=False) is None
+    assert store.maintenance.recover(task_id, held=False) is None
     assert snapshot(raw) == before
 
 
@@ -141,10 +141,10 @@ def test_after_an_outage_a_dead_lease_is_held_and_can_be_renewed(store: TaskStor
     task_id = running(store)
     past(raw, task_id, "lease")
     before = snapshot(raw)
-    assert store.recover(task_id, held=True) is None
+    assert store.maintenance.recover(task_id, held=True) is None
     assert snapshot(raw) == before
     assert store.renew(task_id, "run-1") is False
-    assert store.recover(task_id, held=False) is None
+    assert store.maintenance.recover(task_id, held=False) is None
     assert store.finish(task_id, "run-1", Status.COMPLETED, result=b"{}") is Status.COMPLETED
 
 
@@ -156,12 +156,12 @@ def test_a_message_is_sent_again_after_ever_longer_pauses_with_the_same_id(store
     pauses = []
     for _ in range(10):
         past(raw, task_id, "resend")
-        following = store.resend(task_id)
+        following = store.maintenance.resend(task_id)
         assert following == NextRun(task_id, "report", 1)
         assert following.message_id == f"{task_id}.1"
         seconds, microseconds = raw.time()
         pauses.append(int(field(raw, task_id, "resend") or 0) - (seconds * 1000 + microseconds // 1000))
-        assert store.resend(task_id) is None
+        assert store.maintenance.resend(task_id) is None
     expected = [min(store.settings.resend_ms * 2**sends, RESEND_MOST_MS) for sends in range(1, 11)]
     assert pauses == [pytest.approx(pause, abs=1_000) for pause in expected]
 
@@ -169,7 +169,7 @@ def test_a_message_is_sent_again_after_ever_longer_pauses_with_the_same_id(store
 def test_a_run_begins_the_pauses_anew(store: TaskStore, raw: Redis) -> None:
     task_id = queued(store)
     past(raw, task_id, "resend")
-    store.resend(task_id)
+    store.maintenance.resend(task_id)
     store.claim(task_id, "run-1")
     store.release(task_id, "run-1")
     assert field(raw, task_id, "sends") is None
@@ -181,7 +181,7 @@ def test_the_message_of_a_task_that_waits_for_none_is_not_sent_again(
 ) -> None:
     task_id = stage(store)
     before = snapshot(raw)
-    assert store.resend(task_id) is None
+    assert store.maintenance.resend(task_id) is None
     assert snapshot(raw) == before
 
 
@@ -194,10 +194,10 @@ def test_a_task_past_its_time_to_live_is_failed_and_its_owner_can_read_why(
 ) -> None:
     """TASK-11"""
     task_id = stage(store)
-    store.expire(task_id)
+    store.maintenance.expire(task_id)
     assert not store.get(OWNER, task_id).status.is_terminal
     past(raw, task_id, "expires")
-    store.expire(task_id)
+    store.maintenance.expire(task_id)
     task = store.get(OWNER, task_id)
     assert task.status is Status.FAILED
     assert task.error == TaskError(INTERNAL_ERROR, task.message)
@@ -236,10 +236,10 @@ def test_no_transition_puts_the_next_look_beyond_the_expiry(redis_url: str, raw:
 def test_a_purged_task_leaves_nothing(store: TaskStore, raw: Redis, stage: Callable[[TaskStore], str]) -> None:
     """TASK-10, TASK-11"""
     task_id = stage(store)
-    store.purge(task_id, Remains(OWNER))
+    store.maintenance.purge(task_id, Remains(OWNER))
     assert store.get(OWNER, task_id).status.is_terminal
     past(raw, task_id, "expires")
-    store.purge(task_id, Remains(OWNER))
+    store.maintenance.purge(task_id, Remains(OWNER))
     assert raw.dbsize() == 0
     with pytest.raises(TaskNotFound):
         store.get(OWNER, task_id)
@@ -250,7 +250,7 @@ def test_a_task_that_has_not_ended_is_never_purged(store: TaskStore, raw: Redis)
         task_id = stage(store)
         past(raw, task_id, "expires")
         before = snapshot(raw)
-        store.purge(task_id, Remains(OWNER))
+        store.maintenance.purge(task_id, Remains(OWNER))
         assert snapshot(raw) == before
 
 
@@ -258,11 +258,11 @@ def test_each_way_through_a_life_ends_with_an_empty_server(store: TaskStore, raw
     """TASK-11"""
     task_id = parked(store, [CONFIRM, Asked("limited", b"{}", "", 60_000)])
     past_limit(raw, task_id, "limited")
-    store.lapse(task_id)
+    store.maintenance.lapse(task_id)
     past(raw, task_id, "expires")
-    assert store.inspect(task_id)[0] is DueKind.EXPIRE
-    store.expire(task_id)
+    assert store.maintenance.inspect(task_id)[0] is DueKind.EXPIRE
+    store.maintenance.expire(task_id)
     past(raw, task_id, "expires")
-    assert store.inspect(task_id)[0] is DueKind.PURGE
-    store.purge(task_id, Remains(OWNER))
+    assert store.maintenance.inspect(task_id)[0] is DueKind.PURGE
+    store.maintenance.purge(task_id, Remains(OWNER))
     assert raw.dbsize() == 0

@@ -109,7 +109,7 @@ def test_a_purged_task_frees_its_key(store: TaskStore, raw: Redis) -> None:
     first = store.create(new)[0].task_id
     store.cancel(OWNER, first)
     raw.hset(TaskKeys.of(first).task, "expires", "1000")
-    store.purge(first, Remains(OWNER, new.call))
+    store.maintenance.purge(first, Remains(OWNER, new.call))
     second, is_new = store.create(new)
     assert is_new
     assert second.task_id != first

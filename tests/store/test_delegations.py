@@ -73,10 +73,10 @@ def test_a_task_that_ends_before_its_work_is_looked_at_once_more(store: TaskStor
     if end == "cancel":
         store.cancel(OWNER, task_id)
         past(raw, task_id, "cancel_at")
-        store.recover(task_id, held=False)
+        store.maintenance.recover(task_id, held=False)
     else:
         past(raw, task_id, "expires")
-        store.expire(task_id)
+        store.maintenance.expire(task_id)
     look_due(raw, task_id)
     look = store.delegations.look(task_id, 60_000)
     assert look is not None

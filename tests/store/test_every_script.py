@@ -2,17 +2,17 @@
 
 import re
 from collections.abc import Iterator
-from importlib.resources import files
 
 import pytest
 from redis import Redis
 
 from coatcheck.tasks_store import Patience, StoreRefused, StoreSettings
-from coatcheck.tasks_store.scripts import Argument, script, script_names
+from coatcheck.tasks_store.scripts import Argument, script, script_names, source_of
 from tests.store.listening import ListeningStore
 from tests.store.scenarios import SCENARIOS, Scenario, attempt
 from tests.store.stages import snapshot
 from tests.support.leaks import leaked_keys
+from tests.support.scripts_table import README, table
 
 every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 
@@ -40,7 +40,7 @@ def store(redis_url: str) -> Iterator[ListeningStore]:
 
 def documented_codes(name: str) -> set[str]:
     """The codes that stand in the header of a script."""
-    text = (files("coatcheck.tasks_store") / "lua" / f"{name}.lua").read_text(encoding="utf-8")
+    text = source_of(name)
     header = text.partition("--!")[0]
     replies = re.sub(r"\([^)]*\)", "", header.partition("Replies:")[2])
     return set(re.findall(r"\b[A-Z][A-Z_]{3,}\b", replies))
@@ -48,7 +48,7 @@ def documented_codes(name: str) -> set[str]:
 
 def returned_codes(name: str) -> set[str]:
     """The codes that a script can return."""
-    text = (files("coatcheck.tasks_store") / "lua" / f"{name}.lua").read_text(encoding="utf-8")
+    text = source_of(name)
     return set(re.findall(r"(?:return|reply =) \{ '([A-Z_]+)'", text))
 
 
@@ -63,7 +63,7 @@ def test_every_script_has_a_scenario_for_each_reply_that_its_header_documents() 
 
 @pytest.mark.parametrize("name", script_names())
 def test_every_header_tells_what_a_second_sending_does_or_that_nothing_is_written(name: str) -> None:
-    text = (files("coatcheck.tasks_store") / "lua" / f"{name}.lua").read_text(encoding="utf-8")
+    text = source_of(name)
     header = text.partition("--!")[0]
     assert "Sent twice" in header or "Writes nothing." in header
 
@@ -151,11 +151,15 @@ def test_a_script_takes_exactly_the_keys_and_arguments_that_it_names() -> None:
 
 
 def test_a_script_that_the_server_has_forgotten_is_sent_again(store: ListeningStore, raw: Redis) -> None:
-    assert store.lead("worker-1")
+    assert store.maintenance.lead("worker-1")
     raw.script_flush()
-    assert store.lead("worker-1")
+    assert store.maintenance.lead("worker-1")
 
 
 def _without_times(values: dict[str, object]) -> dict[str, object]:
     """The same, with every number of thirteen digits (a time of our days in ms) replaced."""
     return {key: re.sub(r"\b1\d{12}(\.0)?\b", "a time", repr(value)) for key, value in sorted(values.items())}
+
+
+def test_the_readme_of_the_scripts_lists_all_of_them() -> None:
+    assert table() in README.read_text(encoding="utf-8"), "python -m tests.support.scripts_table writes it"

@@ -63,12 +63,15 @@ CHANGES: dict[str, tuple[Callable[[TaskStore, Redis], str], Change]] = {
     "answer": (plain(parked), lambda store, task_id: store.answer(OWNER, task_id, {"confirm": YES})),
     "finish": (plain(running), lambda store, task_id: store.finish(task_id, "run-1", Status.COMPLETED, result=b"{}")),
     "release": (plain(running), lambda store, task_id: store.release(task_id, "run-1")),
-    "abort": (plain(running), lambda store, task_id: store.abort(task_id, "run", "The time limit passed")),
+    "abort": (plain(running), lambda store, task_id: store.maintenance.abort(task_id, "run", "The time limit passed")),
     "cancel": (plain(queued), lambda store, task_id: store.cancel(OWNER, task_id)),
     "cancel a run": (plain(running), lambda store, task_id: store.cancel(OWNER, task_id)),
-    "recover": (overdue(running, "lease"), lambda store, task_id: store.recover(task_id, held=False)),
-    "recover into a cancel": (overdue(cancelling, "lease"), lambda store, task_id: store.recover(task_id, held=False)),
-    "expire": (overdue(resumed, "expires"), TaskStore.expire),
+    "recover": (overdue(running, "lease"), lambda store, task_id: store.maintenance.recover(task_id, held=False)),
+    "recover into a cancel": (
+        overdue(cancelling, "lease"),
+        lambda store, task_id: store.maintenance.recover(task_id, held=False),
+    ),
+    "expire": (overdue(resumed, "expires"), lambda store, task_id: store.maintenance.expire(task_id)),
 }
 
 
@@ -88,7 +91,7 @@ def test_a_lapsed_input_is_an_event(store: TaskStore, raw: Redis, feed: Feed) ->
     past_limit(raw, task_id, "confirm")
     settle(raw, feed)
     with feed.watch(task_id) as watch:
-        store.lapse(task_id)
+        store.maintenance.lapse(task_id)
         assert next_events(watch) == [Event(task_id)]
 
 

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from importlib.resources import files
 
 import pytest
 
@@ -22,7 +21,7 @@ from coatcheck.tasks_store import (
     new_run_id,
     refuse_unfit_store,
 )
-from coatcheck.tasks_store.scripts import script_names
+from coatcheck.tasks_store.scripts import FOLDER, script_names, source_of
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
 
@@ -166,11 +165,9 @@ def test_a_right_that_is_missing_is_named(rules: tuple[str, ...], named: str) ->
 
 def test_a_probe_does_every_command_of_every_script() -> None:
     """K3.1: what it leaves out would be met by a call first."""
-    folder = files("coatcheck.tasks_store") / "lua"
-    used = {
-        name: set(re.findall(r"redis\.call\('([A-Z]+)'", (folder / f"{name}.lua").read_text(encoding="utf-8")))
-        for name in ("prelude", *script_names())
-    }
+    texts = {name: source_of(name) for name in script_names()}
+    texts["prelude"] = (FOLDER / "prelude.lua").read_text(encoding="utf-8")
+    used = {name: set(re.findall(r"redis\.call\('([A-Z]+)'", text)) for name, text in texts.items()}
     assert set().union(*used.values()) - {"TIME", "PUBLISH"} == used["probe"]
 
 

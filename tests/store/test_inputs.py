@@ -187,7 +187,7 @@ def test_the_input_whose_limit_is_first_decides_when_the_task_is_due(store: Task
 def test_an_input_past_its_limit_lapses_and_the_others_stay_open(store: TaskStore, raw: Redis) -> None:
     task_id = parked(store, [CONFIRM, LIMITED])
     past_limit(raw, task_id, "limited")
-    assert store.lapse(task_id) is None
+    assert store.maintenance.lapse(task_id) is None
     assert list(store.get(OWNER, task_id).input_requests) == ["confirm"]
     assert store.answer(OWNER, task_id, {"limited": YES}) == Answered()
 
@@ -202,13 +202,13 @@ def test_an_input_past_its_limit_lapses_and_the_others_stay_open(store: TaskStor
 def test_the_last_input_to_lapse_makes_the_next_run_due(store: TaskStore, raw: Redis) -> None:
     task_id = parked(store, [LIMITED])
     past_limit(raw, task_id, "limited")
-    assert store.lapse(task_id) == NextRun(task_id, "report", 2)
+    assert store.maintenance.lapse(task_id) == NextRun(task_id, "report", 2)
     assert store.get(OWNER, task_id).status is Status.WORKING
-    assert store.lapse(task_id) is None
+    assert store.maintenance.lapse(task_id) is None
 
 
 def test_nothing_lapses_early(store: TaskStore, raw: Redis) -> None:
     task_id = parked(store, [CONFIRM, LIMITED])
     before = snapshot(raw)
-    assert store.lapse(task_id) is None
+    assert store.maintenance.lapse(task_id) is None
     assert snapshot(raw) == before

@@ -76,7 +76,7 @@ def purge(raw: Redis, store: TaskStore, task_id: str, owner: Owner = OWNER) -> N
     """The task ended, expired and was purged."""
     store.cancel(owner, task_id)
     past(raw, task_id, "expires")
-    store.purge(task_id, Remains(owner))
+    store.maintenance.purge(task_id, Remains(owner))
 
 
 def plain(task: Task) -> Task:
@@ -281,7 +281,7 @@ def test_an_expired_task_is_listed_as_get_shows_it_until_it_is_purged(store: Tas
     task_id = parked_task(store)
     past(raw, task_id, "expires")
     assert list(store.listing.page(OWNER).tasks) == [plain(store.get(OWNER, task_id))]
-    store.expire(task_id)
+    store.maintenance.expire(task_id)
     assert list(store.listing.page(OWNER).tasks) == [plain(store.get(OWNER, task_id))]
     assert store.listing.page(OWNER).tasks[0].status is Status.FAILED
 
@@ -306,7 +306,7 @@ def test_a_record_that_expired_by_itself_is_off_the_list_once_somebody_looked(st
     gone, kept = queued(store), queued(store)
     raw.delete(TaskKeys.of(gone).task)
     assert listed(store) == [kept]
-    store.inspect(gone)
+    store.maintenance.inspect(gone)
     assert leaked_keys(raw) == []
 
 
@@ -321,7 +321,7 @@ def test_a_list_is_read_where_nothing_can_be_written(store: TaskStore, raw: Redi
         raw.replicaof("NO", "ONE")
     assert snapshot(raw) == before
     assert listed(store) == [kept]
-    store.inspect(gone)
+    store.maintenance.inspect(gone)
 
 
 def test_a_task_of_before_there_were_lists_is_on_none_and_otherwise_as_any(store: TaskStore, raw: Redis) -> None:

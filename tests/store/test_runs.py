@@ -113,19 +113,19 @@ def test_every_write_of_a_superseded_run_is_refused_and_leaves_no_trace(
     task_id = running(store)
     if how.startswith("recovered"):
         past(raw, task_id, "lease")
-        assert store.recover(task_id, held=False)
+        assert store.maintenance.recover(task_id, held=False)
         if how.endswith("claimed"):
             store.claim(task_id, "run-2")
     elif how == "cancelled past the grace":
         store.cancel(OWNER, task_id)
         past(raw, task_id, "cancel_at")
-        store.recover(task_id, held=False)
+        store.maintenance.recover(task_id, held=False)
     else:
         past(raw, task_id, "expires")
-        store.expire(task_id)
+        store.maintenance.expire(task_id)
         if how == "purged":
             past(raw, task_id, "expires")
-            store.purge(task_id, Remains(OWNER))
+            store.maintenance.purge(task_id, Remains(OWNER))
     before = snapshot(raw)
 
     with pytest.raises(RunSuperseded) as superseded:
@@ -142,7 +142,7 @@ def test_a_sign_of_life_extends_the_lease_and_brings_back_the_wish_to_cancel(
     past(raw, task_id, "lease")
     assert WRITES[write](store, task_id, "run-1") is False
     assert int(field(raw, task_id, "lease") or 0) > 1000
-    assert store.due(int(task_id[0]), 10) == []
+    assert store.maintenance.due(int(task_id[0]), 10) == []
 
     store.cancel(OWNER, task_id)
     assert WRITES[write](store, task_id, "run-1") is True
@@ -252,13 +252,13 @@ def test_a_terminal_status_is_never_left(store: TaskStore, raw: Redis, stage: Ca
     store.answer(OWNER, task_id, {CONFIRM.input_key: YES})
     store.claim(task_id, "run-2")
     store.accept(task_id, CONFIRM.input_key, Verdict.ACCEPTED)
-    store.expire(task_id)
-    store.recover(task_id, held=False)
-    store.resend(task_id)
-    store.lapse(task_id)
-    store.purge(task_id, Remains(OWNER))
-    store.abandon(task_id, "run")
-    store.abort(task_id, "run", "The time limit passed")
+    store.maintenance.expire(task_id)
+    store.maintenance.recover(task_id, held=False)
+    store.maintenance.resend(task_id)
+    store.maintenance.lapse(task_id)
+    store.maintenance.purge(task_id, Remains(OWNER))
+    store.maintenance.abandon(task_id, "run")
+    store.maintenance.abort(task_id, "run", "The time limit passed")
     for name, write in WRITES.items():
         if name == "finish" and field(raw, task_id, "finished_by"):
             write(store, task_id, "run-1")  # its own repetition, which is acknowledged
@@ -270,16 +270,16 @@ def test_a_terminal_status_is_never_left(store: TaskStore, raw: Redis, stage: Ca
 
 def test_an_abandoned_run_is_due_at_once(store: TaskStore) -> None:
     task_id = running(store)
-    store.abandon(task_id, "run")
-    assert store.due(int(task_id[0]), 10) == [task_id]
-    assert store.recover(task_id, held=False) == NextRun(task_id, "report", 2)
+    store.maintenance.abandon(task_id, "run")
+    assert store.maintenance.due(int(task_id[0]), 10) == [task_id]
+    assert store.maintenance.recover(task_id, held=False) == NextRun(task_id, "report", 2)
 
 
 def test_a_run_of_another_process_is_neither_abandoned_nor_aborted(store: TaskStore, raw: Redis) -> None:
     task_id = running(store)
     before = snapshot(raw)
-    store.abandon(task_id, "walk")
-    store.abort(task_id, "walk", "The time limit passed")
+    store.maintenance.abandon(task_id, "walk")
+    store.maintenance.abort(task_id, "walk", "The time limit passed")
     assert snapshot(raw) == before
 
 
@@ -289,17 +289,17 @@ def test_runs_that_were_lost_before_the_task_got_further_do_not_count(store: Tas
     for number in range(1, 5):
         store.claim(task_id, f"run-{number}")
         store.keep_step(task_id, f"run-{number}", f"step-{number}", b"1")
-        store.abandon(task_id, "run")
-        assert store.recover(task_id, held=False)
+        store.maintenance.abandon(task_id, "run")
+        assert store.maintenance.recover(task_id, held=False)
     store.claim(task_id, "run-5")
     store.keep_step(task_id, "run-5", "step-4", b"1")
-    store.abandon(task_id, "run")
-    store.recover(task_id, held=False)
+    store.maintenance.abandon(task_id, "run")
+    store.maintenance.recover(task_id, held=False)
     assert store.get(OWNER, task_id).status is Status.FAILED
 
 
 def test_an_aborted_task_is_failed_and_says_why(store: TaskStore) -> None:
     task_id = running(store)
-    store.abort(task_id, "run", "The time limit passed")
+    store.maintenance.abort(task_id, "run", "The time limit passed")
     task = store.get(OWNER, task_id)
     assert (task.status, task.error) == (Status.FAILED, TaskError(-32603, "The time limit passed"))

@@ -90,7 +90,7 @@ def health(connections: Callable[[], Connections]) -> Blueprint:
 def _store(connections: Connections) -> tuple[str, int]:
     try:
         connections.store.probe()
-        return OK, connections.store.workers_alive()
+        return OK, connections.store.maintenance.workers_alive()
     except StoreRefused as fault:
         logger.warning("not ready: %s", fault)
         return REFUSES, 0

@@ -189,7 +189,7 @@ class DeploymentCollector(Collector):
         for status, count in store.statistics.statuses().items():
             tasks.add_metric([status], count)
         yield tasks
-        yield GaugeMetricFamily("coatcheck_workers", "Workers seen lately", value=store.workers_alive())
+        yield GaugeMetricFamily("coatcheck_workers", "Workers seen lately", value=store.maintenance.workers_alive())
         yield GaugeMetricFamily("coatcheck_streams", "Open streams", value=store.statistics.streams())
         waiting = GaugeMetricFamily("coatcheck_queue_messages", "Messages that wait for a worker", labels=["queue"])
         for queue in self._queues:

@@ -100,12 +100,12 @@ class Runner:
 
     def lost(self, task_id: str, pid: int) -> None:
         """A run whose process is gone is over: the next one is on its way, or the task has ended."""
-        self.store.abandon(task_id, self.process(pid))
-        self._send_if_possible(self.store.recover(task_id, held=False))
+        self.store.maintenance.abandon(task_id, self.process(pid))
+        self._send_if_possible(self.store.maintenance.recover(task_id, held=False))
 
     def killed_at_limit(self, task_id: str, pid: int) -> None:
         """A run that was killed at its time limit has failed its task."""
-        self.store.abort(task_id, self.process(pid), TIME_LIMIT)
+        self.store.maintenance.abort(task_id, self.process(pid), TIME_LIMIT)
 
     def _claimed(self, tool: Tool, claim: Claim) -> str:
         facts: Facts = {"task_id": claim.task_id, "tool": tool.name, "run": claim.run_number}

@@ -73,7 +73,7 @@ class Sweeper:
             kept = 0  # held back, so still due, and in front of those that come after
             for _ in range(BATCHES):
                 held = self._beat()
-                due = self._store.due(bucket, BATCH, kept)
+                due = self._store.maintenance.due(bucket, BATCH, kept)
                 moved = sum(self._settle_one(task_id, held=held) for task_id in due)
                 done += moved
                 kept += len(due) - moved
@@ -92,7 +92,7 @@ class Sweeper:
         self._known_faults = faults
 
     def _beat(self) -> bool:
-        return self._store.beat(self._worker, takes_messages=self._takes_messages())
+        return self._store.maintenance.beat(self._worker, takes_messages=self._takes_messages())
 
     def _settle_one(self, task_id: str, *, held: bool) -> bool:
         with about(task_id=task_id):
@@ -106,24 +106,24 @@ class Sweeper:
 
     def _settle(self, task_id: str, *, held: bool) -> bool:
         """The one thing that is due to this task was done; True when it changed something."""
-        kind, remains = self._store.inspect(task_id)
+        kind, remains = self._store.maintenance.inspect(task_id)
         following = None
         match kind:
             case DueKind.EXPIRE:
-                self._store.expire(task_id)
+                self._store.maintenance.expire(task_id)
             case DueKind.RECOVER:
-                following = self._store.recover(task_id, held=held)
+                following = self._store.maintenance.recover(task_id, held=held)
                 if held and following is None:
                     return False
             case DueKind.RESEND if not self._can_send():
                 return False
             case DueKind.RESEND:
-                following = self._store.resend(task_id)
+                following = self._store.maintenance.resend(task_id)
             case DueKind.LAPSE:
-                following = self._store.lapse(task_id)
+                following = self._store.maintenance.lapse(task_id)
             case DueKind.PURGE:
                 assert remains is not None
-                self._store.purge(task_id, remains)
+                self._store.maintenance.purge(task_id, remains)
         if kind not in (DueKind.NOTHING, DueKind.PURGE):
             logger.info("task %s: %s", task_id, kind)
             self._measures.count(TRANSITIONS, kind)
@@ -160,7 +160,7 @@ class Sweeper:
                 sweep_in -= pause
                 if sweep_in <= 0:
                     sweep_in = settings.sweep_ms / 1000
-                    if self._store.lead(self._worker):
+                    if self._store.maintenance.lead(self._worker):
                         self.look()
                         self.sweep()
             except StoreUnavailable as fault:

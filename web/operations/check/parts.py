@@ -159,7 +159,7 @@ def results(deployment: Deployment) -> str:
 def worker(deployment: Deployment) -> str:
     """Check that live workers take messages of every tool."""
     with _reaching_redis():
-        alive = deployment.store.workers_alive()
+        alive = deployment.store.maintenance.workers_alive()
     if not alive:
         raise CheckFailed(
             "none that takes messages was seen lately",

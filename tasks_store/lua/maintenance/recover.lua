@@ -1,4 +1,4 @@
--- Ends the reign of a run that will not come back: its lease is dead, or it ignored a cancel past the grace, as delegated
+-- Ends a run that will not come back: its lease is dead, or it ignored a cancel past the grace, as delegated
 -- work may too. The next run is due, or the task ends: cancelled if that was asked for, failed when it has cost too many
 -- workers.
 -- Sent twice: the second is early.
