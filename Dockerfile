@@ -16,4 +16,4 @@ COPY . .
 USER coatcheck
 
 # The other processes of the Procfile are started from the same image by their own commands.
-CMD ["gunicorn", "--config", "web/gunicorn.conf.py", "coatcheck.web.wsgi:app"]
+CMD ["python", "-m", "coatcheck", "web"]

@@ -27,7 +27,7 @@ COMMAND := printf '\#!/bin/sh\nPYTHONPATH="%s$${PYTHONPATH:+:$$PYTHONPATH}" exec
 .PHONY: run test chaos bench lint format lock clean
 
 run: $(VENV)/run.stamp
-	@exec $(BIN)/python -m coatcheck.launch
+	@exec $(BIN)/python -m coatcheck.launch --procfile Procfile
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

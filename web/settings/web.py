@@ -1,5 +1,6 @@
 """What the front door needs to know of its surroundings."""
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from environs import Env, EnvValidationError
 from marshmallow import ValidationError
 from marshmallow.validate import Range
 
+from coatcheck.settings_file import InvalidSettingsFile, add_settings_of_file
 from coatcheck.tasks_store import StoreSettings, fault_lines, milliseconds
 from coatcheck.web.errors import InvalidSettings
 from coatcheck.web.settings.auth import LOOPBACK_HOSTS, AuthSettings, is_address
@@ -157,6 +159,12 @@ def read_settings() -> Settings:
 def read_what_can_be() -> tuple[Settings, InvalidSettings | None]:
     """The settings, and what is wrong with them, if anything is: a variable at fault has left None in them, or nothing
     that means anything."""
+    faults: list[str] = []
+    variables: frozenset[str] = frozenset()
+    try:
+        add_settings_of_file(os.environ)
+    except InvalidSettingsFile as fault:
+        faults.append(str(fault))
     env = Env(eager=False)
     store = StoreSettings.read(env)
     auth = AuthSettings.read(env)
@@ -166,10 +174,13 @@ def read_what_can_be() -> tuple[Settings, InvalidSettings | None]:
     try:
         env.seal()
     except EnvValidationError as fault:
-        invalid = InvalidSettings(fault_lines(fault))
-        invalid.variables = frozenset(fault.error_messages)
-        return settings, invalid
-    return settings, None
+        faults.append(fault_lines(fault))
+        variables = frozenset(fault.error_messages)
+    if not faults:
+        return settings, None
+    invalid = InvalidSettings("\n".join(faults))
+    invalid.variables = variables
+    return settings, invalid
 
 
 _AT_LEAST_1 = Range(min=1, error="must be at least 1")
