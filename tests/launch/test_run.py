@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.support.client import Client
@@ -59,7 +60,7 @@ class Project:
                 with Client(f"http://127.0.0.1:{self.port}/mcp") as client:
                     reply = client.call(name)
                     ended = client.wait_for(reply.result["taskId"])
-            except Exception:
+            except (AssertionError, KeyError, httpx.HTTPError):
                 return False
             return bool(ended["result"]["content"][0]["text"] == name)
 
