@@ -54,7 +54,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS)
 
 lock: $(VENV)/dev.stamp
-	$(LOCK) pyproject.toml --output-file requirements.txt
+	$(LOCK) pyproject.toml --extra all --output-file requirements.txt
 	$(LOCK) pyproject.toml --extra dev --constraint requirements.txt --output-file requirements-dev.txt
 	$(LOCK) tests/client/peer/requirements.in --output-file tests/client/peer/requirements.txt
 

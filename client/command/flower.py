@@ -27,4 +27,4 @@ DEFAULTS = {
 def command(options: tuple[str, ...]) -> None:
     """Show workers and runs in Flower, on FLOWER_PORT (5555)."""
     defaults = [f"--{name}={value}" for name, value in DEFAULTS.items() if not os.environ.get(f"FLOWER_{name.upper()}")]
-    become("celery", ["-A", "coatcheck.workers", "flower", *defaults, *options], extra="flower", needs="flower")
+    become("celery", ["-A", "coatcheck.workers", "flower", *defaults, *options], needs=("flower",), extra="flower")

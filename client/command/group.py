@@ -77,7 +77,10 @@ class Commands(click.Group):
         """The subcommand, imported."""
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"coatcheck.client.command.{cmd_name}").command
+        try:
+            command = import_module(f"coatcheck.client.command.{cmd_name}").command
+        except ModuleNotFoundError as fault:
+            raise click.UsageError(f"{fault.name} is not installed: pip install 'coatcheck[cli]'", ctx) from fault
         assert isinstance(command, click.Command)
         return command
 

@@ -23,11 +23,12 @@ def hand_on(module: str, arguments: Iterable[str], variables: Mapping[str, str] 
     click.get_current_context().exit(done.returncode)
 
 
-def become(module: str, arguments: Iterable[str], *, needs: str = "", extra: str = "") -> NoReturn:
+def become(module: str, arguments: Iterable[str], *, needs: Iterable[str] = (), extra: str = "") -> NoReturn:
     """Replace this process by the module's, so that signals and the exit code are its own.
 
-    `extra` is the extra of the distribution that brings the package `needs`.
+    `extra` is the extra of the distribution that brings the modules in `needs`.
     """
-    if needs and find_spec(needs) is None:
-        raise click.UsageError(f"{needs} is not installed: pip install 'coatcheck[{extra}]'")
+    for name in needs:
+        if find_spec(name) is None:
+            raise click.UsageError(f"{name} is not installed: pip install 'coatcheck[{extra}]'")
     os.execv(sys.executable, [sys.executable, "-m", module, *arguments])

