@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "resume": "Go on with all open tickets of this machine.",
     "discover": "Show what a server says of itself.",
     "doctor": "Find out why it does not work.",
+    "init": "Begin a project with a first tool.",
     "run": "Start everything on this machine.",
     "web": "Serve the MCP endpoint.",
     "worker": "Run tools.",
