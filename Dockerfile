@@ -1,3 +1,4 @@
+# The image holds Coatcheck; the folder /app is for tools of yours: examples/container/ shows how.
 FROM python:3.13-slim
 
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
@@ -6,14 +7,20 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PYTHONUNBUFFERED=1
 
 RUN useradd --create-home --uid 10001 coatcheck
-WORKDIR /app
 
 # Before the code, so that a change of the code does not install everything again.
-COPY requirements.txt .
-RUN pip install --require-hashes --requirement requirements.txt
+COPY requirements.txt /tmp/
+RUN pip install --require-hashes --requirement /tmp/requirements.txt
 
-COPY . .
+COPY . /usr/local/src/coatcheck
+RUN pip install --no-deps /usr/local/src/coatcheck && rm -rf /usr/local/src/coatcheck
+
+WORKDIR /app
 USER coatcheck
 
-# The other processes of the Procfile are started from the same image by their own commands.
-CMD ["gunicorn", "--config", "web/gunicorn.conf.py", "coatcheck.web.wsgi:app"]
+# Of the web; docker-compose.yml has one for each of the other processes.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=6 \
+    CMD ["python", "-c", "import os, urllib.request as u; u.urlopen(f'http://127.0.0.1:{os.environ.get(\"PORT\", 8000)}/healthz', timeout=3)"]
+
+# The other processes are started from the same image: coatcheck worker, coatcheck flower.
+CMD ["coatcheck", "web"]

@@ -27,7 +27,7 @@ COMMAND := printf '\#!/bin/sh\nPYTHONPATH="%s$${PYTHONPATH:+:$$PYTHONPATH}" exec
 .PHONY: run test chaos bench lint format lock clean
 
 run: $(VENV)/run.stamp
-	@exec $(BIN)/python -m coatcheck.launch
+	@exec $(BIN)/python -m coatcheck.launch --procfile Procfile
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -54,7 +54,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS)
 
 lock: $(VENV)/dev.stamp
-	$(LOCK) pyproject.toml --output-file requirements.txt
+	$(LOCK) pyproject.toml --extra all --output-file requirements.txt
 	$(LOCK) pyproject.toml --extra dev --constraint requirements.txt --output-file requirements-dev.txt
 	$(LOCK) tests/client/peer/requirements.in --output-file tests/client/peer/requirements.txt
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from coatcheck.workers.runs.context import Context
+    from coatcheck.workers.runs.trial import Trial, try_tool
     from coatcheck.workers.toolkit.content import Audio, EmbeddedResource, Image, ResourceLink, Text, ToolResult
     from coatcheck.workers.toolkit.errors import Cancelled, MissingCapability, ProtocolError, ToolError
     from coatcheck.workers.toolkit.expose import expose
@@ -30,12 +31,15 @@ __all__ = [
     "Text",
     "ToolError",
     "ToolResult",
+    "Trial",
     "expose",
     "tool",
+    "try_tool",
 ]
 
 _MODULES = {
     "coatcheck.workers.runs.context": ("Context",),
+    "coatcheck.workers.runs.trial": ("Trial", "try_tool"),
     "coatcheck.workers.toolkit.content": ("Audio", "EmbeddedResource", "Image", "ResourceLink", "Text", "ToolResult"),
     "coatcheck.workers.toolkit.errors": ("Cancelled", "MissingCapability", "ProtocolError", "ToolError"),
     "coatcheck.workers.toolkit.expose": ("expose",),

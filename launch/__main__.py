@@ -11,13 +11,14 @@ from pathlib import Path
 
 from coatcheck.launch.console import Console
 from coatcheck.launch.embedded_redis import embedded_redis
-from coatcheck.launch.errors import LaunchError, PortForbidden, PortTaken
+from coatcheck.launch.errors import InvalidLaunchSettings, LaunchError, PortForbidden, PortTaken
 from coatcheck.launch.events import Events, StopRequested
 from coatcheck.launch.lock import folder_lock
-from coatcheck.launch.procfile import read_procfile
+from coatcheck.launch.process_list import process_list, read_procfile
 from coatcheck.launch.running_file import running_file
 from coatcheck.launch.settings import LaunchSettings
 from coatcheck.launch.supervisor import Supervisor, addresses
+from coatcheck.settings_file import InvalidSettingsFile, add_settings_of_file
 
 
 def main() -> int:
@@ -25,12 +26,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m coatcheck.launch", description="Start the whole platform on this machine."
     )
-    parser.add_argument("--procfile", type=Path, default=Path("Procfile"), help="the process list (default: Procfile)")
+    parser.add_argument("--procfile", type=Path, help="a process list, instead of web, worker and Flower")
+    parser.add_argument("--reload", action="store_true", help="restart web and worker when Python files here change")
     arguments = parser.parse_args()
     events = Events()
     stop_on_signals(events)
     try:
-        run(arguments.procfile, events)
+        run(arguments.procfile, events, reloads=arguments.reload)
     except LaunchError as error:
         print(f"coatcheck: {error}", file=sys.stderr)  # noqa: T201
         return 1
@@ -41,10 +43,14 @@ def main() -> int:
     return 0
 
 
-def run(procfile: Path, events: Events) -> None:
+def run(procfile: Path | None, events: Events, *, reloads: bool) -> None:
     """Run the platform until it is asked to stop. Raises LaunchError."""
+    try:
+        add_settings_of_file(os.environ)
+    except InvalidSettingsFile as fault:
+        raise InvalidLaunchSettings([str(fault)]) from fault
     settings = LaunchSettings.from_environ(os.environ)
-    processes = read_procfile(procfile)
+    processes = read_procfile(procfile) if procfile else process_list(reloads=reloads)
     with ExitStack() as stack:
         holder = f"pid {os.getpid()}, http://127.0.0.1:{settings.port}/mcp"
         lock_descriptor = stack.enter_context(folder_lock(settings.data_dir, holder))

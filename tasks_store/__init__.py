@@ -47,7 +47,6 @@ from coatcheck.tasks_store.quota import Fullness, Quota
 from coatcheck.tasks_store.server_checks import refuse_unfit_store, unfitness
 from coatcheck.tasks_store.settings import StoreSettings, fault_lines, milliseconds, text_of
 from coatcheck.tasks_store.store import TaskStore
-from coatcheck.tasks_store.variables import unknown_variables
 
 __all__ = [
     "ANONYMOUS",
@@ -102,5 +101,4 @@ __all__ = [
     "refuse_unfit_store",
     "text_of",
     "unfitness",
-    "unknown_variables",
 ]

@@ -9,6 +9,7 @@ from redis import Redis
 
 from coatcheck.tasks_store import Patience, StoreSettings, TaskStore
 from tests.support.leaks import leaked_keys, left_threads
+from tests.support.needs import closing_line
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
 
@@ -18,6 +19,13 @@ def pytest_configure() -> None:
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what brings the tests that were skipped for want of a program."""
+    reasons = [str(report.longrepr) for report in terminalreporter.getreports("skipped")]
+    if line := closing_line(reasons):
+        terminalreporter.write_line(line, yellow=True)
 
 
 @pytest.fixture(autouse=True)

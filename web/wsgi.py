@@ -4,7 +4,8 @@ import logging
 import os
 import sys
 
-from coatcheck.tasks_store import UnfitStore, arm, refuse_unfit_store, unknown_variables
+from coatcheck.tasks_store import UnfitStore, arm, refuse_unfit_store
+from coatcheck.variables import unknown_variables
 from coatcheck.web.app import create_app
 from coatcheck.web.errors import CANNOT_START, InvalidWebSettings
 from coatcheck.web.settings.web import read_settings

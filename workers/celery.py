@@ -12,6 +12,7 @@ from typing import Any
 from celery import signals
 from environs import Env, EnvValidationError
 
+from coatcheck.settings_file import InvalidSettingsFile, add_settings_of_file
 from coatcheck.tasks_store import (
     Patience,
     StoreRefused,
@@ -22,8 +23,8 @@ from coatcheck.tasks_store import (
     arm,
     fault_lines,
     refuse_unfit_store,
-    unknown_variables,
 )
+from coatcheck.variables import unknown_variables
 from coatcheck.workers.external.handover import Handover
 from coatcheck.workers.external.watcher import Watcher
 from coatcheck.workers.messages.celery_app import create_celery
@@ -47,6 +48,10 @@ from coatcheck.workers.toolkit.tool import CELERY_PREFIX
 
 logger = logging.getLogger(__name__)
 
+try:
+    add_settings_of_file(os.environ)
+except InvalidSettingsFile as fault:
+    sys.exit(f"coatcheck cannot start:\n{fault}")
 env = Env(eager=False)
 store_settings = StoreSettings.read(env)
 settings = WorkerSettings.read(env, store_settings)

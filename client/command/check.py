@@ -4,7 +4,7 @@ import os
 
 import click
 
-from coatcheck.client.command.handed_on import hand_on
+from coatcheck.client.command.programs import hand_on
 from coatcheck.client.running import running_here
 
 EPILOG = """

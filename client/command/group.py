@@ -28,6 +28,11 @@ COMMANDS: Final = {
     "resume": "Go on with all open tickets of this machine.",
     "discover": "Show what a server says of itself.",
     "doctor": "Find out why it does not work.",
+    "init": "Begin a project with a first tool.",
+    "run": "Start everything on this machine.",
+    "web": "Serve the MCP endpoint.",
+    "worker": "Run tools.",
+    "flower": "Show workers and runs in Flower.",
     "check": "Try every part of a deployment, from where it runs.",
     "token": "Make a token for a server that keeps a list of them.",
     "stdio": "Be an MCP server on standard input and output.",
@@ -73,7 +78,10 @@ class Commands(click.Group):
         """The subcommand, imported."""
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"coatcheck.client.command.{cmd_name}").command
+        try:
+            command = import_module(f"coatcheck.client.command.{cmd_name}").command
+        except ModuleNotFoundError as fault:
+            raise click.UsageError(f"{fault.name} is not installed: pip install 'coatcheck[cli]'", ctx) from fault
         assert isinstance(command, click.Command)
         return command
 

@@ -4,7 +4,7 @@ import math
 
 import click
 
-from coatcheck.client.command.handed_on import hand_on
+from coatcheck.client.command.programs import hand_on
 
 EXAMPLE = "  coatcheck token new ann --tenant acme --scope reports:read >> tokens.toml\n"
 

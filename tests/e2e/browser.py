@@ -2,11 +2,11 @@
 
 import html
 import re
-import shutil
 import subprocess
 import tempfile
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+from tests.support.needs import program_of
+
 QUIET = (
     "--headless",
     "--no-sandbox",  # which a container does not allow
@@ -23,8 +23,7 @@ SCRIPTS_MS = 5_000
 
 def page(url: str) -> str:
     """The document at this address as HTML, once its scripts have filled it in."""
-    browser = next(filter(None, map(shutil.which, NAMES)), None)
-    assert browser, "Chromium is missing: apt install chromium"
+    browser = program_of("chromium")
     with tempfile.TemporaryDirectory(prefix="coatcheck-browser-", ignore_cleanup_errors=True) as profile:
         options = [*QUIET, f"--user-data-dir={profile}", f"--virtual-time-budget={SCRIPTS_MS}", "--dump-dom"]
         return subprocess.check_output([browser, *options, url], stderr=subprocess.DEVNULL, text=True, timeout=60)

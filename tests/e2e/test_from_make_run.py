@@ -11,6 +11,7 @@ from typing import Any
 from tests.e2e.checkout import Checkout
 from tests.e2e.readme import Command, code, commands
 from tests.support.client import TASKS, VERSION
+from tests.support.needs import program_of
 from tests.support.platform import ROOT
 from tests.support.waiting import wait_until
 
@@ -73,6 +74,7 @@ def test_a_task_lives_from_its_call_to_its_result(checkout: Checkout) -> None:
 
 
 def test_the_commands_of_the_readme_give_the_answers_that_stand_there(checkout: Checkout) -> None:
+    program_of("curl")
     section = "The life of a task"
     function, told = code(section, "bash"), commands(section)
     shown_id = next(command.line for command in told if command.line.startswith("ID=")).removeprefix("ID=")

@@ -103,7 +103,6 @@ def test_it_stands_beside_a_project_with_packages_of_the_same_names(installed: P
         tools="their_tools",
         env={"PYTHONPATH": path},
         cwd=project,
-        gunicorn_config=installed / "coatcheck" / "web" / "gunicorn.conf.py",
     ) as platform:
         platform.start()
         with platform.client() as client:

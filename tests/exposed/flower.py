@@ -1,6 +1,5 @@
 """Flower as the Procfile starts it, and as an operator has it before him."""
 
-import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from coatcheck.launch.procfile import read_procfile
+from coatcheck.launch.process_list import read_procfile
 from tests.support.platform import ROOT, Platform
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
@@ -18,10 +17,11 @@ COLUMNS = ("name", "uuid", "state", "result", "kwargs")
 """What is looked at of a row."""
 
 
-def shipped(**variables: str) -> list[str]:
-    """The command of the Procfile with these variables set, as a shell would read it."""
-    command = read_procfile(ROOT / "Procfile")["flower"]
-    return shlex.split(re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: variables.get(found[1], found[2]), command))
+def shipped() -> list[str]:
+    """The command of the Procfile, behind `python -m`."""
+    python, option, *command = shlex.split(read_procfile(ROOT / "Procfile")["flower"])
+    assert (python, option) == ("python", "-m")
+    return command
 
 
 @contextmanager
@@ -40,10 +40,10 @@ def for_this_machine(platform: Platform, *options: str, **env: str) -> Iterator[
 def logged_in(platform: Platform, *options: str, prefix: str = "", **variables: str) -> Iterator[httpx.Client]:
     """Flower as an operator has it before him; gone afterwards."""
     port = free_port()
-    command = [*shipped(**variables), f"--port={port}", *options]
+    command = [*shipped(), f"--port={port}", *options]
     address = f"http://127.0.0.1:{port}{prefix}"
     with (
-        platform.process("flower", command, {"FLOWER_BASIC_AUTH": f"{USER}:{PASSWORD}"}) as process,
+        platform.process("flower", command, {"FLOWER_BASIC_AUTH": f"{USER}:{PASSWORD}", **variables}) as process,
         httpx.Client(base_url=address, auth=(USER, PASSWORD), trust_env=False, timeout=30.0) as operator,
     ):
         wait_until(lambda: is_up(operator), 30.0, f"an answer of Flower, which printed {process.log}")

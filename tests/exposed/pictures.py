@@ -1,6 +1,5 @@
 """The pictures of Flower in docs/flower.md, taken of a running platform: `python -m tests.exposed.pictures`."""
 
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -8,8 +7,9 @@ from pathlib import Path
 
 import httpx
 
-from tests.e2e.browser import NAMES, QUIET
+from tests.e2e.browser import QUIET
 from tests.exposed.theirs import SHOP, TheirWorker, celery_url
+from tests.support.needs import program_of
 from tests.support.platform import ROOT, Platform
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
@@ -21,7 +21,7 @@ SIZE = "1480,560"
 
 def picture(url: str, path: Path) -> None:
     """The page at this address is a picture in this file, as a person sees it after its scripts have run."""
-    browser = next(filter(None, map(shutil.which, NAMES)))
+    browser = program_of("chromium")
     with tempfile.TemporaryDirectory(prefix="coatcheck-browser-", ignore_cleanup_errors=True) as profile:
         options = [*QUIET, f"--user-data-dir={profile}", "--virtual-time-budget=10000", "--hide-scrollbars"]
         command = [browser, *options, f"--window-size={SIZE}", f"--screenshot={path}", url]

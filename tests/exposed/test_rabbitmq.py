@@ -13,10 +13,7 @@ from tests.support.platform import Platform
 from tests.support.rabbitmq import RabbitMQ
 from tests.support.waiting import wait_until
 
-pytestmark = [
-    pytest.mark.skipif(not RabbitMQ.is_installed(), reason="RabbitMQ is not installed: apt install rabbitmq-server"),
-    pytest.mark.timeout(300),
-]
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module", params=["classic", "quorum"])

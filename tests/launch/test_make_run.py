@@ -19,7 +19,7 @@ import pytest
 from coatcheck.launch.embedded_redis import embedded_redis
 from coatcheck.launch.errors import InvalidLaunchSettings, PortTaken, ProcfileUnusable
 from coatcheck.launch.events import Events, PlatformNotReady, PlatformReady
-from coatcheck.launch.procfile import read_procfile
+from coatcheck.launch.process_list import read_procfile
 from coatcheck.launch.readiness import report_readiness
 from coatcheck.launch.settings import LaunchSettings
 from coatcheck.launch.supervisor import without_password
@@ -80,7 +80,7 @@ class Launch:
         self.output_file = folder / f"output-{self.mark}"
         with self.output_file.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "coatcheck.launch"],
+                [sys.executable, "-m", "coatcheck.launch", "--procfile", "Procfile"],
                 cwd=folder,
                 env={
                     "PATH": os.defpath,

@@ -28,8 +28,7 @@ QUICK: Mapping[str, str] = {
 class Platform:
     """A store that is the broker too, a front door, and any number of workers, started by the Procfile's commands.
 
-    `env` holds for all processes; `start_web` and `start_worker` take more of it for one. They run in `cwd`, where
-    gunicorn's settings are at `gunicorn_config`.
+    `env` holds for all processes; `start_web` and `start_worker` take more of it for one. They run in `cwd`.
     """
 
     def __init__(
@@ -39,7 +38,6 @@ class Platform:
         env: Mapping[str, str] | None = None,
         valkey: Valkey | None = None,
         cwd: Path = ROOT,
-        gunicorn_config: Path = Path("web/gunicorn.conf.py"),
     ) -> None:
         self.valkey = valkey or Valkey(appendonly="yes", appendfsync="always")
         self.folder = self.valkey.folder
@@ -48,7 +46,6 @@ class Platform:
         self.webs: list[Process] = []
         self.workers: list[Process] = []
         self._cwd = cwd
-        self._gunicorn_config = gunicorn_config
         self._env = {
             **QUICK,
             "REDIS_URL": self.valkey.url,
@@ -72,8 +69,7 @@ class Platform:
     def start_web(self, *, port: int | None = None, env: Mapping[str, str] | None = None) -> Process:
         """A front door runs, with the platform's port unless given another; it may not listen yet."""
         more = {"PORT": str(port or self.port), **(env or {})}
-        command = ["gunicorn", "--config", str(self._gunicorn_config), "coatcheck.web.wsgi:app"]
-        process = self.process(f"web-{len(self.webs) + 1}", command, more)
+        process = self.process(f"web-{len(self.webs) + 1}", ["coatcheck", "web"], more)
         self.webs.append(process)
         return process.start()
 
@@ -87,8 +83,7 @@ class Platform:
     ) -> Process:
         """A worker takes messages; without `pool`, with the pool that the Procfile's command leads to."""
         name = f"worker-{len(self.workers) + 1}"
-        command = ["celery", "-A", "coatcheck.workers", "worker", "--loglevel", "INFO", "--hostname", f"{name}@%h"]
-        command += ["--without-mingle", "--without-gossip"]
+        command = ["coatcheck", "worker", "--hostname", f"{name}@%h"]
         command += ["--concurrency", str(concurrency), *(["--pool", pool] if pool else []), *arguments]
         process = self.process(name, command, env or {})
         self.workers.append(process)

@@ -8,12 +8,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.support.needs import program_of
 from tests.support.ports import free_port
 from tests.support.processes import Process
 from tests.support.waiting import wait_until
-
-SERVER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
-"""What Debian's wrapper in /usr/sbin starts, which insists on an account and on folders of its own."""
 
 START_SECONDS = 60.0
 
@@ -22,6 +20,8 @@ class RabbitMQ:
     """One node with a port mapper of its own, in a temporary folder."""
 
     def __init__(self) -> None:
+        # What Debian's wrapper in /usr/sbin starts, which insists on an account and on folders of its own.
+        server = program_of("rabbitmq-server")
         self._temporary = tempfile.TemporaryDirectory(prefix="coatcheck-rabbitmq-", ignore_cleanup_errors=True)
         folder = Path(self._temporary.name)
         self.port, between_nodes, self._mapper_port = free_port(), free_port(), free_port()
@@ -41,12 +41,7 @@ class RabbitMQ:
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "plugins"),
             "RABBITMQ_CONF_ENV_FILE": os.devnull,
         }
-        self.process = Process([str(SERVER)], name="rabbitmq", folder=folder, env=env)
-
-    @staticmethod
-    def is_installed() -> bool:
-        """True where a test can have one."""
-        return SERVER.exists()
+        self.process = Process([server], name="rabbitmq", folder=folder, env=env)
 
     def start(self) -> Self:
         """It takes connections."""

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from coatcheck.tasks_store import unknown_variables
-from coatcheck.tasks_store.variables import KNOWN
+from coatcheck.variables import KNOWN, unknown_variables
 from tests.support.settings_table import ROOT, rows
 
 

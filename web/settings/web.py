@@ -1,5 +1,6 @@
 """Settings of the web process."""
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from environs import Env, EnvValidationError
 from marshmallow import ValidationError
 from marshmallow.validate import Range
 
+from coatcheck.settings_file import InvalidSettingsFile, add_settings_of_file
 from coatcheck.tasks_store import StoreSettings, fault_lines, milliseconds
 from coatcheck.web.errors import InvalidWebSettings
 from coatcheck.web.settings.auth import LOOPBACK_HOSTS, AuthSettings, is_address
@@ -158,6 +160,12 @@ def read_settings() -> ServerSettings:
 
 def read_partial_settings() -> tuple[ServerSettings, InvalidWebSettings | None]:
     """Read all settings, and return the faults with them: a variable at fault leaves None, or a meaningless value."""
+    faults: list[str] = []
+    variables: frozenset[str] = frozenset()
+    try:
+        add_settings_of_file(os.environ)
+    except InvalidSettingsFile as fault:
+        faults.append(str(fault))
     env = Env(eager=False)
     store = StoreSettings.read(env)
     auth = AuthSettings.read(env)
@@ -167,10 +175,13 @@ def read_partial_settings() -> tuple[ServerSettings, InvalidWebSettings | None]:
     try:
         env.seal()
     except EnvValidationError as fault:
-        invalid = InvalidWebSettings(fault_lines(fault))
-        invalid.variables = frozenset(fault.error_messages)
-        return settings, invalid
-    return settings, None
+        faults.append(fault_lines(fault))
+        variables = frozenset(fault.error_messages)
+    if not faults:
+        return settings, None
+    invalid = InvalidWebSettings("\n".join(faults))
+    invalid.variables = variables
+    return settings, invalid
 
 
 _AT_LEAST_1 = Range(min=1, error="must be at least 1")

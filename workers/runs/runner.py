@@ -151,7 +151,7 @@ class Runner:
         """What the tool's function returned; an exposed tool has none, and its work goes elsewhere."""
         if tool.exposed is not None:
             self._hand_over(tool, claim, lease)
-        return _call(tool, claim, Context(claim, lease, self.store, self._settings.max_step_bytes))
+        return call_tool(tool, claim, Context(claim, lease, self.store, self._settings.max_step_bytes))
 
     def _end(self, lease: Lease, ending: Ending, what: str) -> str:
         reach(Point.ENDING)
@@ -190,7 +190,8 @@ class Runner:
             logger.warning("task %s: no message was sent, the sweeper will see to it: %s", following.task_id, fault)
 
 
-def _call(tool: Tool, claim: Claim, context: Context) -> Any:
+def call_tool(tool: Tool, claim: Claim, context: Context) -> Any:
+    """Call the tool's function with the claim's arguments. Raises InvalidArguments, and what the function raises."""
     arguments = tool.arguments.load(json.loads(claim.arguments))  # orjson makes floats of large integers
     assert tool.function is not None
     if tool.takes_context:

@@ -14,8 +14,6 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
-from tornado.options import options as tornado_options
-from tornado.web import RequestHandler
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "ip6-localhost"})
 
@@ -43,6 +41,8 @@ def guard_flower(*, may_be_open: bool) -> None:
     context = click.get_current_context(silent=True)
     if context is None or context.info_name != "flower":
         return
+    from tornado.options import options as tornado_options  # noqa: PLC0415 - only Flower needs it, and brings it
+
     _keep_out_of_frames()
     if fault := login_fault(tornado_options.basic_auth or ()):
         sys.exit(f"coatcheck cannot start Flower:\n{fault}")
@@ -99,12 +99,13 @@ def is_from_our_page(request: Any) -> bool:
 def _keep_out_of_frames() -> None:
     """Every response of Flower says so: its pages', its errors' and its files'."""
     from flower.views import BaseHandler  # noqa: PLC0415 - no worker needs it
+    from tornado.web import RequestHandler  # noqa: PLC0415
 
     for handlers in (RequestHandler, BaseHandler):
         _say_always(handlers)
 
 
-def _say_always(handlers: type[RequestHandler]) -> None:
+def _say_always(handlers: Any) -> None:
     begin: Any = handlers.set_default_headers
 
     def set_default_headers(handler: Any) -> None:
@@ -112,7 +113,7 @@ def _say_always(handlers: type[RequestHandler]) -> None:
         for name, value in NOT_FRAMED.items():
             handler.set_header(name, value)
 
-    handlers.set_default_headers = set_default_headers  # type: ignore[assignment]
+    handlers.set_default_headers = set_default_headers
 
 
 def _let_pages_act() -> None:

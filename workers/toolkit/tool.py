@@ -245,7 +245,10 @@ def _tools_in(module: str) -> list[Tool]:
         why = 'it ends the process when it is imported; what a program does belongs below `if __name__ == "__main__":`'
         raise ToolModuleError(module, why) from error
     except Exception as error:  # a module may raise anything; the operator has to see which did
-        raise ToolModuleError(module, f"it cannot be imported: {type(error).__name__}: {error}") from error
+        why = f"it cannot be imported: {type(error).__name__}: {error}"
+        if module.startswith("coatcheck.") and isinstance(error, ModuleNotFoundError):
+            why += "; name modules of your own in COATCHECK_TOOLS, or pip install 'coatcheck[report]' for the examples"
+        raise ToolModuleError(module, why) from error
     # One function under two names is one tool.
     found = {id(one): one for one in map(tool_of, names.values()) if one is not None}
     found |= {id(one): one for one in names.get(_EXPOSED, ())}

@@ -10,7 +10,7 @@ import os
 
 from environs import Env
 
-from coatcheck.tasks_store import unknown_variables
+from coatcheck.variables import unknown_variables
 from coatcheck.web.operations.check.flower import FlowerSettings
 from coatcheck.web.operations.check.partial_settings import parts_at_fault, with_defaults
 from coatcheck.web.operations.check.parts import PARTS, RUNNING, CheckFailed, CheckWarning, Deployment, catalogue_of

@@ -1,7 +1,9 @@
-"""Read the Procfile, which the launcher shares with platforms."""
+"""The processes of the platform: those of every deployment, or those that a Procfile lists."""
 
 import shlex
+import sys
 from pathlib import Path
+from typing import Final
 
 from honcho.environ import parse_procfile
 
@@ -9,6 +11,28 @@ from coatcheck.launch.errors import ProcfileUnusable
 
 RELEASE_ENTRY = "release"
 """The entry that is not a process: a platform runs it before a new version starts."""
+
+RELOADING: Final = ("web", "worker")
+"""The processes that have tools in them."""
+
+RELOAD_WAIT_S: Final = 10
+"""What a process has for finishing its work before it is restarted."""
+
+
+def process_list(*, reloads: bool) -> dict[str, str]:
+    """Return the command line of web, worker and Flower, by name.
+
+    With `reloads`, web and worker are restarted when a Python file below the current folder changes; one that could not
+    start, because of such a file, is started again then.
+    """
+    python = shlex.quote(sys.executable)
+    processes = {name: f"{python} -m coatcheck {name}" for name in ("web", "worker", "flower")}
+    if reloads:
+        for name in RELOADING:
+            command = shlex.quote(processes[name])
+            options = f"--filter python --verbosity warning --sigint-timeout {RELOAD_WAIT_S}"
+            processes[name] = f"{python} -m watchfiles {options} {command} ."
+    return processes
 
 
 def read_procfile(path: Path) -> dict[str, str]:

@@ -26,6 +26,9 @@ _NAMES: Final = """
 KNOWN: Final = frozenset(LEADER + name for name in _NAMES.split())
 """Those of web, worker, launcher and client: they often share one environment. A test compares."""
 
+OTHERS: Final = ("CELERY_BROKER_URL", "CELERY_RESULT_BACKEND", "FLOWER_PORT", "PORT", "REDIS_URL", "WEB_CONCURRENCY")
+"""Variables that other programs have too, and which are settings of this one."""
+
 _OF_A_SERVICE: Final = re.compile(
     r"COATCHECK_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)"
 )
