@@ -1,5 +1,6 @@
 # make run      the whole platform on this machine; Ctrl-C stops it
-# make test     the tests; PYTEST_ARGS="-k name" is handed on
+# make test     all tests, on real parts; PYTEST_ARGS="-k name" is handed on, TEST_PROCESSES=1 runs them one by one
+# make test-fast    the tests of single parts: unit, store, and the web in one process
 # make chaos    everything is killed at random while tasks go through; SEED=7 SECONDS=120 TASKS=300 may be given
 # make bench    Coatcheck beside its ceilings and a peer, in under 15 minutes; BENCH_ARGS="--quick polls" is handed on
 # make lint     what CI checks before the tests
@@ -9,6 +10,7 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+TEST_PROCESSES ?= 4
 BENCH_ARGS ?=
 SEED ?=
 SECONDS ?= 120
@@ -23,14 +25,21 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 COMMAND := printf '\#!/bin/sh\nPYTHONPATH="%s$${PYTHONPATH:+:$$PYTHONPATH}" exec "%s" -m coatcheck "$$@"\n' "$(CURDIR)" "$(CURDIR)/$(BIN)/python" \
 	> $(BIN)/coatcheck && chmod +x $(BIN)/coatcheck
 
+# A file's tests run in one process, because they share its platform.
+PARALLEL := --numprocesses $(TEST_PROCESSES) --dist loadfile
+FAST := tests/unit tests/store tests/streams/test_in_process.py
+
 .DEFAULT_GOAL := run
-.PHONY: run test chaos bench lint format lock clean
+.PHONY: run test test-fast chaos bench lint format lock clean
 
 run: $(VENV)/run.stamp
 	@exec $(BIN)/python -m coatcheck.launch --procfile Procfile
 
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) --durations 20 $(PYTEST_ARGS)
+
+test-fast: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest $(PARALLEL) --durations 10 $(FAST) $(PYTEST_ARGS)
 
 chaos: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.chaos --seconds $(SECONDS) --tasks $(TASKS) $(if $(SEED),--seed $(SEED))
