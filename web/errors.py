@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from coatcheck.tasks_store import (
     CallConflict,
     StoreForbidden,
+    StoreMisaddressed,
     StoreRefused,
     StoreUnavailable,
     TaskNotFound,
@@ -216,6 +217,9 @@ ERROR_TABLE: Final[Mapping[type[Exception], ErrorMapping]] = {
         INTERNAL_ERROR, 503, "The task store does not confirm that writes are on disk", RETRY_AFTER_S
     ),
     StoreRefused: ErrorMapping(INTERNAL_ERROR, 503, "The task store takes no writes now", RETRY_AFTER_S),
+    StoreMisaddressed: ErrorMapping(
+        INTERNAL_ERROR, 503, "The task store is not the one that this server needs", RETRY_AFTER_S
+    ),
     StoreForbidden: ErrorMapping(
         INTERNAL_ERROR, 503, "The task store lets this server do less than it needs", RETRY_AFTER_S
     ),

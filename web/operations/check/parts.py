@@ -12,7 +12,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from coatcheck.tasks_store import Patience, StoreError, StoreForbidden, StoreRefused, TaskStore
+from coatcheck.tasks_store import Patience, StoreError, StoreForbidden, StoreMisaddressed, StoreRefused, TaskStore
 from coatcheck.tasks_store.server_checks import unfitness
 from coatcheck.web.auth.http_fetch import LOOKUP_LIMIT_S
 from coatcheck.web.auth.issuer_keys import IssuerKeys
@@ -294,6 +294,8 @@ def _reaching_redis() -> Iterator[None]:
         yield
     except StoreForbidden as fault:
         raise CheckFailed(str(fault), "give the user of REDIS_URL the rights that docs/deploy.md lists") from fault
+    except StoreMisaddressed as fault:
+        raise CheckFailed(str(fault), "correct the address") from fault
     except StoreRefused as fault:
         raise CheckFailed(f"takes no writes: {fault}", "it must not be full, nor a replica") from fault
     except StoreError as fault:
