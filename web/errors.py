@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from coatcheck.tasks_store import (
     CallConflict,
+    SealBroken,
     StoreForbidden,
     StoreMisaddressed,
     StoreRefused,
@@ -222,6 +223,9 @@ ERROR_TABLE: Final[Mapping[type[Exception], ErrorMapping]] = {
     ),
     StoreForbidden: ErrorMapping(
         INTERNAL_ERROR, 503, "The task store lets this server do less than it needs", RETRY_AFTER_S
+    ),
+    SealBroken: ErrorMapping(
+        INTERNAL_ERROR, 503, "The task was stored with an encryption key that is not here", RETRY_AFTER_S
     ),
     BrokerUnavailable: ErrorMapping(INTERNAL_ERROR, 503, "The message broker does not answer", RETRY_AFTER_S),
 }
