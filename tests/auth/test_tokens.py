@@ -101,8 +101,8 @@ def test_a_file_that_is_not_there_is_refused_at_the_start(tmp_path: Path) -> Non
 
 def test_a_pipe_is_refused_instead_of_being_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "tokens.toml")
-    with pytest.raises(InvalidSettings, match=r"^COATCHECK_TOKENS_FILE is not a regular file"):
-        TokenBook(AuthSettings(mode="tokens", tokens_file=tmp_path / "tokens.toml"), CHALLENGER)
+    with pytest.raises(InvalidWebSettings, match=r"^COATCHECK_TOKENS_FILE is not a regular file"):
+        StaticTokens(AuthSettings(mode="tokens", tokens_file=tmp_path / "tokens.toml"), CHALLENGER)
 
 
 def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
