@@ -1,5 +1,5 @@
 """`python -m coatcheck` is the `coatcheck` command."""
 
-from coatcheck.client.command.group import main
+from coatcheck.client.command.entry import main
 
 main()

@@ -52,7 +52,9 @@ class SentinelAddress:
         hosts = []
         for piece in parts.netloc.rpartition("@")[2].split(","):
             host, _, port = piece.partition(":")
-            hosts.append((host, int(port or 26379)))
+            if not 0 < (number := int(port or 26379)) < 65_536:
+                raise ValueError("a port is from 1 to 65535")
+            hosts.append((host, number))
         return cls(
             tuple(hosts),
             service,
@@ -89,10 +91,17 @@ def fault_of_parameters(url: str) -> str:
     """
     parts = urlsplit(url)
     known = PARAMETERS[parts.scheme]
-    for name, _ in parse_qsl(parts.query, keep_blank_values=True):
+    given = dict(parse_qsl(parts.query, keep_blank_values=True))
+    for name in given:
         if name not in known:
             shown = f"the parameter {name}" if _PARAMETER.fullmatch(name) else "a parameter that is not known"
             return f"has {shown}; {INSTEAD.get(name, 'leave it out, this program sets it by itself')}"
-    if parts.scheme in ("redis", "rediss") and not (parts.path.strip("/") or "0").isdecimal():
+    path = parts.path.strip("/")
+    if parts.scheme == "unix" and not path:
+        return "names no socket; write unix:///run/redis.sock"
+    if parts.scheme == "redis+cluster" and path not in ("", "0"):
+        return "names a database, and a cluster has one only; leave it out"
+    database = {"unix": given.get("db", ""), "redis+sentinel": path.partition("/")[2]}.get(parts.scheme, path)
+    if parts.scheme != "redis+socket" and not (database or "0").isdecimal():
         return "names no database; behind the host comes its number, as in redis://host:6379/0"
     return ""

@@ -15,7 +15,13 @@ from redis.retry import Retry
 from redis.sentinel import Sentinel
 
 from coatcheck.tasks_store.address import SentinelAddress, fault_of
-from coatcheck.tasks_store.errors import InvalidStoreUrl, StoreForbidden, StoreRefused, StoreUnavailable
+from coatcheck.tasks_store.errors import (
+    InvalidStoreUrl,
+    StoreForbidden,
+    StoreMisaddressed,
+    StoreRefused,
+    StoreUnavailable,
+)
 from coatcheck.tasks_store.keys import FEED, PREFIX
 from coatcheck.tasks_store.settings import StoreSettings
 
@@ -38,6 +44,10 @@ class Patience(Enum):
     """A job waits: a restart of Redis of up to 8 s is ridden out."""
     READER = (5.0, 5.0, 0)
     """A reader on a connection of its own, which says at each reading how long it waits for the next message."""
+
+
+NO_DATABASE = ("DB index is out of range", "invalid DB index", "SELECT is not allowed")
+"""How Redis begins the errors that mean "there is no database of this number"."""
 
 
 def connector(settings: StoreSettings, patience: Patience) -> Callable[[], Client]:
@@ -87,9 +97,13 @@ def driver_errors_translated() -> Iterator[None]:
         raise StoreUnavailable(str(fault)) from fault
     except (exceptions.ConnectionError, exceptions.TimeoutError) as fault:
         raise StoreUnavailable(str(fault)) from fault
+    except exceptions.MovedError as fault:
+        raise StoreMisaddressed("leads to a node of a cluster; write redis+cluster://host:port") from fault
     except exceptions.ResponseError as fault:
         if str(fault).startswith(FORBIDDEN):
             raise _forbidden(fault) from fault
+        if str(fault).startswith(NO_DATABASE):
+            raise StoreMisaddressed(f"names a database that the server does not have: {fault}") from fault
         if not str(fault).startswith(REFUSALS):
             raise
         raise StoreRefused(str(fault)) from fault

@@ -61,6 +61,13 @@ class StoreForbidden(StoreRefused):
     """
 
 
+class StoreMisaddressed(StoreRefused):
+    """REDIS_URL leads to a server that does not have what it names; the message says what to do."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"REDIS_URL {why}")
+
+
 class UnfitStore(StoreError):
     """The server could lose what it is given."""
 

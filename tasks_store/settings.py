@@ -138,6 +138,8 @@ def text_of(file: Path) -> str:
         ValueError: it cannot be read, or is no such text; the message says how to mend it, and quotes nothing.
     """
     try:
+        if file.exists() and not file.is_file():
+            raise ValueError("is not a regular file; a pipe gives what it holds to one process only")
         content = file.read_bytes()
     except OSError as fault:
         raise ValueError(f"cannot be read: {fault.strerror}") from fault

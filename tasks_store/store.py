@@ -8,7 +8,7 @@ from typing import Any, Final
 from coatcheck.tasks_store import keys
 from coatcheck.tasks_store.connections import Patience
 from coatcheck.tasks_store.decoding import claim_of, next_run_of, task_of, words_of
-from coatcheck.tasks_store.errors import CallConflict, RunSuperseded, TaskNotFound
+from coatcheck.tasks_store.errors import CallConflict, RunSuperseded, SealBroken, TaskNotFound
 from coatcheck.tasks_store.external_tasks import Delegations
 from coatcheck.tasks_store.keys import TaskKeys
 from coatcheck.tasks_store.listing import Listing
@@ -45,6 +45,7 @@ RUNNING = "Running"
 PARKED = "Waiting for input"
 RESUMED = "Input received"
 CANCELLED = "Cancelled"
+SEALED = "Waiting for a worker that has its encryption key"
 RELEASED = "The worker shuts down; another one goes on"
 
 
@@ -234,7 +235,11 @@ class TaskStore:
     # The run's side. Each of these is refused with RunSuperseded once another run holds the lease.
 
     def claim(self, task_id: str, run_id: str) -> Claim | Refusal:
-        """The run holds the lease and has all it needs to begin; or the reason why there is nothing to run."""
+        """The run holds the lease and has all it needs to begin; or the reason why there is nothing to run.
+
+        Raises:
+            SealBroken: none of the keys here opens it. The task is handed back, for a run where there is one.
+        """
         code, *rest = self._send(
             script("claim"),
             TaskKeys.of(task_id).of_record,
@@ -245,7 +250,11 @@ class TaskStore:
         )
         if code != b"CLAIMED":
             return Refusal(code.decode().lower())
-        return claim_of(task_id, run_id, rest, self._vault)
+        try:
+            return claim_of(task_id, run_id, rest, self._vault)
+        except SealBroken:
+            self.release(task_id, run_id, SEALED)
+            raise
 
     def renew(self, task_id: str, run_id: str) -> bool:
         """The lease is extended; True when somebody asked to cancel the task."""

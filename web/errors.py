@@ -8,7 +8,9 @@ from typing import Final, NamedTuple
 
 from coatcheck.tasks_store import (
     CallConflict,
+    SealBroken,
     StoreForbidden,
+    StoreMisaddressed,
     StoreRefused,
     StoreUnavailable,
     TaskNotFound,
@@ -216,8 +218,14 @@ ERROR_TABLE: Final[Mapping[type[Exception], ErrorMapping]] = {
         INTERNAL_ERROR, 503, "The task store does not confirm that writes are on disk", RETRY_AFTER_S
     ),
     StoreRefused: ErrorMapping(INTERNAL_ERROR, 503, "The task store takes no writes now", RETRY_AFTER_S),
+    StoreMisaddressed: ErrorMapping(
+        INTERNAL_ERROR, 503, "The task store is not the one that this server needs", RETRY_AFTER_S
+    ),
     StoreForbidden: ErrorMapping(
         INTERNAL_ERROR, 503, "The task store lets this server do less than it needs", RETRY_AFTER_S
+    ),
+    SealBroken: ErrorMapping(
+        INTERNAL_ERROR, 503, "The task was stored with an encryption key that is not here", RETRY_AFTER_S
     ),
     BrokerUnavailable: ErrorMapping(INTERNAL_ERROR, 503, "The message broker does not answer", RETRY_AFTER_S),
 }

@@ -1,5 +1,5 @@
 """The `coatcheck` command."""
 
-from coatcheck.client.command.group import main
+from coatcheck.client.command.entry import main
 
 __all__ = ["main"]

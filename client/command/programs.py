@@ -12,6 +12,13 @@ from typing import Final, NoReturn
 
 import click
 
+PROGRAM: Final = (
+    "import runpy, sys\n"
+    "try: runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)\n"
+    "except KeyboardInterrupt: sys.exit(130)\n"
+)
+"""Runs a module as `python -m` does, without a traceback when it is interrupted while it loads its libraries."""
+
 HANDS_ON: Final = {"ignore_unknown_options": True}
 """The settings of a command whose further options are those of a program."""
 
@@ -19,7 +26,7 @@ HANDS_ON: Final = {"ignore_unknown_options": True}
 def hand_on(module: str, arguments: Iterable[str], variables: Mapping[str, str] | None = None) -> None:
     """Run the module with these arguments and further variables, and end with its exit code."""
     environment = {**os.environ, **(variables or {})}
-    done = subprocess.run([sys.executable, "-m", module, *arguments], check=False, env=environment)
+    done = subprocess.run([sys.executable, "-c", PROGRAM, module, *arguments], check=False, env=environment)
     click.get_current_context().exit(done.returncode)
 
 

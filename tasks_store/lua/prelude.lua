@@ -45,9 +45,11 @@ local function announce(id)
 end
 
 -- Ends a task: one write that leaves nothing of its runs, inputs and steps behind. `ending` holds the fields that
--- tell how it ended. A finished record stays readable for `keep` at least, and the time to live on the wire follows.
+-- tell how it ended, the status first. If somebody asked to cancel it before, it ends as cancelled, whatever else ended it.
+-- A finished record stays readable for `keep` at least, and the time to live on the wire follows. Returns the status.
 local function close(k, id, at, keep, ending)
-  local record = fields(k.task, 'created', 'expires', 'ttl')
+  local record = fields(k.task, 'created', 'expires', 'cancel')
+  if record.cancel then ending = { 'status', 'cancelled', 'message', 'Cancelled' } end
   local expires = math.max(tonumber(record.expires), at + tonumber(keep))
   redis.call('HDEL', k.task, 'arguments', 'capabilities', 'trace', 'run_id', 'lease', 'resend', 'sends', 'open', 'round',
     'parked_by', 'limit', 'cancel', 'cancel_at', 'lost', 'max_runs', 'message', 'delegated', 'delegated_by', 'note',
@@ -58,4 +60,5 @@ local function close(k, id, at, keep, ending)
   redis.call('PEXPIREAT', k.task, expires + SLACK)
   redis.call('ZADD', k.due, expires, id)
   announce(id)
+  return ending[2]
 end

@@ -1,6 +1,7 @@
 """`COATCHECK_AUTH=tokens`: a file of digests, and who has the tokens that belong to them."""
 
 import hashlib
+import os
 import subprocess
 import sys
 import tomllib
@@ -96,6 +97,12 @@ def test_tokens_need_a_file_or_a_variable(environment: Mapping[str, str], monkey
 def test_a_file_that_is_not_there_is_refused_at_the_start(tmp_path: Path) -> None:
     with pytest.raises(InvalidWebSettings, match=r"^COATCHECK_TOKENS_FILE "):
         StaticTokens(AuthSettings(mode="tokens", tokens_file=tmp_path / "none"), CHALLENGER)
+
+
+def test_a_pipe_is_refused_instead_of_being_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "tokens.toml")
+    with pytest.raises(InvalidWebSettings, match=r"^COATCHECK_TOKENS_FILE is not a regular file"):
+        StaticTokens(AuthSettings(mode="tokens", tokens_file=tmp_path / "tokens.toml"), CHALLENGER)
 
 
 def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:

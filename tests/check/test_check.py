@@ -4,8 +4,9 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -262,16 +263,17 @@ def test_workers_that_listen_to_another_broker_are_doubted() -> None:
 
 
 def test_a_page_of_somebody_else_at_the_public_address_is_no_server(platform: Platform) -> None:
-    for server, verdict in ((parked(), "wrong"), (nullcontext(platform.port), "ok")):
+    """Nor is a stream that never ends."""
+    for server, verdict in ((parked(), "wrong"), (parked(Streaming), "wrong"), (nullcontext(platform.port), "ok")):
         with server as port:
             _, verdicts = check(platform, env={"COATCHECK_PUBLIC_URL": f"http://127.0.0.1:{port}"})
         assert verdicts["public address"] == verdict
 
 
 @contextmanager
-def parked() -> Iterator[int]:
+def parked(handler: type[BaseHTTPRequestHandler] | None = None) -> Iterator[int]:
     """The port of a server that has a page for every request."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Parked)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler or Parked)
     thread = Thread(target=server.serve_forever)
     thread.start()
     try:
@@ -296,6 +298,20 @@ class Parked(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Nothing is logged."""
+
+
+class Streaming(Parked):
+    """Answers with events for as long as somebody listens."""
+
+    def do_POST(self) -> None:
+        """A stream."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        with suppress(OSError):
+            while True:
+                self.wfile.write(b": still here\n\n")
+                time.sleep(0.1)
 
 
 def test_a_deployment_without_a_worker_is_not_complete() -> None:

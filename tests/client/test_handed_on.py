@@ -84,6 +84,15 @@ def test_an_interrupt_ends_the_check_without_a_word(command: Command) -> None:
     assert (process.returncode, said) == (Exit.DETACHED, "")
 
 
+@pytest.mark.parametrize(("arguments", "library"), [(("--help",), "click"), (("check",), "environs")])
+def test_an_interrupt_while_libraries_are_loaded_is_no_traceback(
+    command: Command, tmp_path: Path, arguments: tuple[str, ...], library: str
+) -> None:
+    (tmp_path / f"{library}.py").write_text("raise KeyboardInterrupt")
+    ended = command.process(*arguments, PYTHONPATH=str(tmp_path))
+    assert (ended.code, ended.out, ended.err) == (Exit.DETACHED, "", "")
+
+
 def test_a_token_is_not_written_into_the_file_when_standard_error_is_closed() -> None:
     command = f"{sys.executable} -m coatcheck.web.operations.tokens new ann 2>&-"
     written = subprocess.run(["sh", "-c", command], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout

@@ -11,7 +11,7 @@ from tests.support.client import Client, Json
 from tests.support.platform import Platform
 
 RAISED = ("memory", "unpicklable", "plain objects", "sys.exit", "keyboard", "recursion", "stray")
-NOT_JSON = ("set", "nan", "object", "progress of nothing")
+NOT_JSON = ("set", "nan", "object", "progress of nothing", "numbered step", "surrogate step")
 ODD_WORDS = ("surrogate", "wordy", "surrogate progress", "wordy progress")
 
 CALLS: Mapping[str, tuple[str, dict[str, object]]] = {
@@ -52,7 +52,7 @@ def test_whatever_is_raised_is_told_as_a_failed_tool(ended: Mapping[str, Json], 
 
 @pytest.mark.parametrize("how", NOT_JSON)
 def test_a_value_that_is_not_json_is_told_as_the_tools_fault(ended: Mapping[str, Json], how: str) -> None:
-    """C23"""
+    """C23; a later run would not find a step by such a key, and repeat it."""
     task = ended[how]
     assert (task["status"], task["result"]["isError"]) == ("completed", True)
     assert "cannot be sent" in task["result"]["content"][0]["text"]

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from coatcheck import Context, Elicit, ProtocolError, tool
 from coatcheck.tasks_store import arm
@@ -152,6 +152,8 @@ def ends_badly(ctx: Context, how: str) -> Any:
         "surrogate progress": lambda: ctx.progress(1, 2, "x \ud800"),
         "wordy progress": lambda: ctx.progress(1, 2, "x" * 20_000_000),
         "progress of nothing": lambda: ctx.progress(float("nan"), 2),
+        "numbered step": lambda: ctx.step(cast("str", 1), str),
+        "surrogate step": lambda: ctx.step("x \ud800", str),
     }
     return ways[how]()
 

@@ -1,6 +1,7 @@
 """Encryption at rest: what a key opens, and what it does not."""
 
 import os
+from base64 import b64encode
 
 import pytest
 from redis import Redis
@@ -18,7 +19,12 @@ from coatcheck.tasks_store import (
     TaskStore,
 )
 from coatcheck.tasks_store.encryption import Vault
+from coatcheck.tasks_store.store import SEALED
+from coatcheck.web.errors import refusal_of
+from coatcheck.workers.settings import WorkerSettings
 from tests.support.contents import contents, names
+from tests.support.platform import Platform
+from tests.support.waiting import wait_until
 
 OLD, NEW = os.urandom(32), os.urandom(32)
 VALUE = b'{"secret": "value"}'
@@ -104,3 +110,39 @@ def test_with_a_key_nothing_of_a_task_can_be_read_in_the_store(redis_url: str, r
 def found_in(raw: Redis) -> list[str]:
     """Where the marker can be read."""
     return [name for name in names(raw) if MARKER in contents(raw, name)]
+
+
+def test_a_task_whose_key_a_worker_lacks_waits_for_one_that_has_it() -> None:
+    """Web and workers are restarted one after the other when a key is rotated."""
+    old, new = (b64encode(key).decode() for key in (OLD, NEW))
+    env = {"COATCHECK_ENCRYPTION_KEYS": f"{new},{old}"}
+    with Platform(tools="tests.security.tools", env=env) as platform, platform.client() as client:
+        platform.start(workers=0)
+        worker = platform.start_worker(env={"COATCHECK_ENCRYPTION_KEYS": old})
+        task_id = client.start("carry", {"secret": "anything"})
+        worker.wait_for_line("left to the sweeper", 20.0)
+        waiting = client.get(task_id).result
+        assert (waiting["status"], waiting["statusMessage"]) == ("working", SEALED)
+        wait_until(
+            lambda: worker.log.count("left to the sweeper") > WorkerSettings().max_runs,
+            30.0,
+            "as many runs as can be lost",
+        )
+        platform.start_worker()
+        client.wait_for(task_id, "input_required")
+
+
+def test_a_task_whose_key_the_web_lacks_is_an_outage_to_its_client(redis_url: str) -> None:
+    sealed, other = (
+        TaskStore(StoreSettings(redis_url=redis_url, encryption_keys=(key,)), Patience.DOOR) for key in (NEW, OLD)
+    )
+    task, _ = sealed.create(NewTask(ANN, "tool", b"{}"))
+    sealed.claim(task.task_id, "run-1")
+    sealed.finish(task.task_id, "run-1", Status.COMPLETED, result=b"{}")
+    with pytest.raises(SealBroken) as broken:
+        other.get(ANN, task.task_id)
+    refusal = refusal_of(broken.value)
+    assert refusal is not None
+    assert refusal.status == 503
+    sealed.close()
+    other.close()

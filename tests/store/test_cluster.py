@@ -7,9 +7,9 @@ import pytest
 from redis.cluster import RedisCluster
 from redis.crc import key_slot
 
-from coatcheck.tasks_store import ANONYMOUS, Event, Feed, Patience, StoreSettings, TaskStore
+from coatcheck.tasks_store import ANONYMOUS, Event, Feed, Patience, StoreMisaddressed, StoreSettings, TaskStore
 from coatcheck.tasks_store.keys import HOLD, WORKERS, TaskKeys, call_key, listed_keys
-from coatcheck.tasks_store.model import new_task_id
+from coatcheck.tasks_store.model import BUCKETS, new_task_id
 from tests.store.listening import ListeningStore
 from tests.store.scenarios import SCENARIOS, Scenario, attempt
 from tests.store.stages import call, queued
@@ -118,6 +118,19 @@ def test_a_change_on_any_node_reaches_the_feed(cluster_url: str, store: TaskStor
                 store.cancel(call().owner, task_id)
                 assert watch.wait(10.0) == [Event(task_id)]
     feed.close()
+
+
+def test_an_address_of_one_node_is_told(cluster_url: str) -> None:
+    """Each node refuses the slots of the others."""
+    plain = TaskStore(StoreSettings(redis_url=cluster_url.replace("redis+cluster", "redis")), Patience.DOOR)
+
+    def touch_every_bucket() -> None:
+        for bucket in range(BUCKETS):
+            plain.recover(f"{bucket}{'0' * 32}", held=False)
+
+    with pytest.raises(StoreMisaddressed, match=r"redis\+cluster://"):
+        touch_every_bucket()
+    plain.close()
 
 
 def test_all_keys_of_a_task_share_one_slot() -> None:

@@ -12,6 +12,7 @@ from coatcheck.tasks_store import (
     NewTask,
     Patience,
     StoreForbidden,
+    StoreMisaddressed,
     StoreRefused,
     StoreSettings,
     StoreUnavailable,
@@ -159,6 +160,17 @@ def test_a_right_that_is_missing_is_named(rules: tuple[str, ...], named: str) ->
     with Valkey() as server:
         store = TaskStore(StoreSettings(redis_url=url_of_user(server, *rules)), Patience.DOOR)
         with pytest.raises(StoreForbidden, match=named.replace("*", r"\*")):
+            store.probe()
+        store.close()
+
+
+def test_a_database_that_the_server_does_not_have_is_told_and_ends_no_process() -> None:
+    """K3.9."""
+    with Valkey(databases="1") as server:
+        settings = StoreSettings(redis_url=f"{server.url}?db=1")
+        refuse_unfit_store(settings)
+        store = TaskStore(settings, Patience.DOOR)
+        with pytest.raises(StoreMisaddressed, match=r"^REDIS_URL names a database"):
             store.probe()
         store.close()
 

@@ -51,6 +51,10 @@ def test_what_an_address_leads_to_is_known() -> None:
         ("unix:///run/redis.sock?virtual_host=3", ["virtual_host", "leave it out"]),
         ("redis://h:6379/none", ["names no database"]),
         ("redis://h:6379/-1", ["names no database"]),
+        ("unix:///run/redis.sock?db=x", []),
+        ("redis+sentinel://h/service/x", []),
+        ("redis+sentinel://h:99999/service", []),
+        ("unix://", ["names no socket"]),
     ],
 )
 def test_a_parameter_of_an_address_is_refused_by_name_wherever_it_stands(
@@ -58,6 +62,7 @@ def test_a_parameter_of_an_address_is_refused_by_name_wherever_it_stands(
 ) -> None:
     """K3.9: what one driver knows and another does not would mean two things."""
     fault = place(url)
+    assert fault
     assert [word for word in told if word not in fault] == []
 
 

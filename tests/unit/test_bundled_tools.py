@@ -339,7 +339,15 @@ class TestFigures:
         assert first == Correlation("a", "b", 1.0, 3)
         assert [(pair.first, pair.second) for pair in rest] == [("b", "c"), ("a", "c")]
 
-    @pytest.mark.parametrize("numbers", ["1e-300,2e-300\n2e-300,1e-300\n3e-300,5e-300", "1e50,1\n-1e50,2\n9e49,3"])
+    @pytest.mark.parametrize(
+        "numbers",
+        [
+            "1e-300,2e-300\n2e-300,1e-300\n3e-300,5e-300",
+            "1e50,1\n-1e50,2\n9e49,3",
+            "\n".join(f"{number * 5e-324},1" for number in range(20)),
+        ],
+        ids=["small", "large", "smallest"],
+    )
     def test_extreme_numbers_give_finite_figures(self, numbers: str) -> None:
         report = report_on(f"a,b\n{numbers}\n", "large")
 

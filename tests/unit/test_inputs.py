@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cProfile import Profile
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -244,6 +245,17 @@ def test_a_message_that_asks_for_a_secret_is_refused_where_a_field_could_take_it
 )  # fmt: skip
 def test_a_message_that_only_speaks_of_one_is_sent(message: str) -> None:
     assert Elicit(message, {"value": str}).message == message
+
+
+def test_a_message_costs_no_more_to_look_at_the_longer_a_caller_made_it() -> None:
+    """Its beginning and its end, where authors ask, are looked at all the same."""
+    cited = "a word. " * 500_000
+    profile = Profile()
+    profile.runcall(Elicit, f"Is this right? {cited}", {"note": str})
+    assert sum(entry.callcount for entry in profile.getstats()) < 500_000
+    for message in (f"Enter your password. {cited}", f"{cited} Enter your password."):
+        with pytest.raises(InvalidRequest):
+            Elicit(message, {"note": str})
 
 
 def test_a_yes_or_no_about_a_secret_is_not_a_secret() -> None:

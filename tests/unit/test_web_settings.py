@@ -3,12 +3,14 @@
 import re
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from coatcheck.web.app import create_app
 from coatcheck.web.errors import InvalidWebSettings
 from coatcheck.web.settings import auth, limits, web
-from coatcheck.web.settings.auth import AuthSettings
+from coatcheck.web.settings.auth import METHODS, AuthSettings
 from coatcheck.web.settings.limits import LimitSettings
 from coatcheck.web.settings.web import WebSettings, read_settings
 
@@ -92,6 +94,9 @@ def test_an_unknown_companion_is_named_beside_those_there_are(monkeypatch: pytes
         ("COATCHECK_MAX_HEADER_BYTES", "100000"),
         ("COATCHECK_SCOPES", 'tasks:read,a"quote'),
         ("COATCHECK_METHOD_SCOPES", "tools/call=aé"),
+        ("COATCHECK_METHOD_SCOPES", "tools/call"),
+        ("COATCHECK_METHOD_SCOPES", "tools/call:tools:call"),
+        ("COATCHECK_METHOD_SCOPES", "tools/cal=tools:call"),
         ("COATCHECK_OAUTH_PRINCIPAL_CLAIM", ""),
         ("COATCHECK_OAUTH_PRINCIPAL_CLAIM", 'a"quote'),
         ("COATCHECK_OAUTH_TENANT_CLAIM", "a\nline"),
@@ -105,6 +110,11 @@ def test_a_fault_names_its_variable(variable: str, value: str, monkeypatch: pyte
     monkeypatch.setenv(variable, value)
     with pytest.raises(InvalidWebSettings, match=f"^{variable} "):
         read_settings()
+
+
+def test_every_method_can_need_scopes() -> None:
+    app: Any = create_app(read_settings()).wsgi_app
+    assert app._methods == set(METHODS)
 
 
 def test_all_faults_of_all_folders_come_together(monkeypatch: pytest.MonkeyPatch) -> None:

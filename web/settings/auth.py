@@ -85,7 +85,7 @@ class AuthSettings:
         mode = env.str("COATCHECK_AUTH", cls.mode, validate=modes) or cls.mode
         # Without a default a variable must be set.
         issuer = env.str("COATCHECK_OAUTH_ISSUER", validate=_check_address) if mode == "oauth" else cls.issuer
-        of_methods: dict[str, str] = env.dict("COATCHECK_METHOD_SCOPES", {}, validate=_check_method_scopes) or {}
+        of_methods: list[str] = env.list("COATCHECK_METHOD_SCOPES", [], validate=_check_method_scopes) or []
         algorithms = ContainsOnly(ALGORITHMS, error=f"may list {', '.join(ALGORITHMS)}")
         return cls(
             mode=mode,
@@ -102,9 +102,20 @@ class AuthSettings:
             cooldown_ms=milliseconds(env, "COATCHECK_OAUTH_COOLDOWN_SECONDS", cls.cooldown_ms, least=0.1, most=3_600),
             asked_scopes=_words(env.list("COATCHECK_SCOPES", [], validate=_check_scopes)),
             operator_scope=env.str("COATCHECK_OPERATOR_SCOPE", cls.operator_scope, validate=SCOPE),
-            method_scopes={name: frozenset(scopes.split()) for name, scopes in of_methods.items()},
+            method_scopes={name: frozenset(scopes.split()) for name, _, scopes in map(_of_method, of_methods)},
         )
 
+
+METHODS: Final = (
+    "server/discover",
+    "tools/list",
+    "tools/call",
+    "tasks/get",
+    "tasks/update",
+    "tasks/cancel",
+    "subscriptions/listen",
+)
+"""What can need scopes; those of older revisions need what theirs of these does."""
 
 SCOPE = Regexp(r"[!#-\[\]-~]+\Z", error="must be one scope, such as tasks:operate")
 """Checks a scope: its characters can be quoted in a challenge. Source: RFC 6749, section 3.3."""
@@ -124,8 +135,15 @@ def _check_scopes(names: list[str]) -> None:
         SCOPE(name)
 
 
-def _check_method_scopes(of_methods: Mapping[str, str]) -> None:
-    for scopes in of_methods.values():
+def _of_method(pair: str) -> tuple[str, str, str]:
+    name, equals, scopes = pair.partition("=")
+    return name.strip(), equals, scopes
+
+
+def _check_method_scopes(of_methods: list[str]) -> None:
+    for name, equals, scopes in map(_of_method, of_methods):
+        if not equals or name not in METHODS:
+            raise ValidationError(f"must list method=scope, such as tools/call=tools:call, for {', '.join(METHODS)}")
         _check_scopes(scopes.split())
 
 

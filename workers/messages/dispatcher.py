@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import BoundedSemaphore
@@ -33,6 +34,9 @@ ANSWER_SECONDS: Final = 1.0
 
 HEARD_IN_TRIES: Final = 5
 """How often a broadcast is sent before nothing is heard: the first one starts the listening on some brokers."""
+
+GET_SECONDS: Final = 0.05
+"""How often the message of a probe is looked for."""
 
 PROBE_SECONDS: Final = 60.0
 """How long the queue of a probe stays that was not ended."""
@@ -154,9 +158,14 @@ class Dispatcher:
             queue = Queue(name, exchange, routing_key=name, durable=False, expires=PROBE_SECONDS)(channel)
             queue.declare()
             Producer(channel, exchange).publish("", routing_key=name)
-            if (message := queue.get()) is not None:
+            deadline = time.monotonic() + REPLY_SECONDS
+            while (message := queue.get()) is None and time.monotonic() < deadline:
+                time.sleep(GET_SECONDS)
+            if message is not None:
                 message.ack()
             queue.delete()
+        if message is None:
+            raise BrokerUnavailable("a message that the broker took did not come back")
 
     def probe_control(self) -> None:
         """Hear a broadcast as workers do: it tells them which runs are cancelled."""

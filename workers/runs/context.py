@@ -110,10 +110,11 @@ class Context:
 
         Raises:
             StepRepeated: this run has used the key before.
-            UnsendableValue: the result has no form in JSON.
+            UnsendableValue: the key is no string, or the result has no form in JSON.
             StepTooLarge: the result is larger than a step may be.
         """
         self._lease.check()
+        key = _step_key(key)
         if key in self._steps_used:
             raise StepRepeated(key)
         self._steps_used.add(key)
@@ -215,6 +216,14 @@ def _number(what: str, value: object) -> float:
     plain: object = jsonable(value, where=what, decimal=float)
     if isinstance(plain, bool) or not isinstance(plain, int | float):
         raise UnsendableValue(what, f"it is {type(value).__name__}, not a number")
+    return plain
+
+
+def _step_key(key: object) -> str:
+    """Return the key as it is kept. A later run would not find the result of a step whose key is no string."""
+    plain: object = jsonable(key, where="the key of a step")
+    if not isinstance(plain, str):
+        raise UnsendableValue("the key of a step", f"it is {type(key).__name__}, not a string")
     return plain
 
 

@@ -16,6 +16,7 @@ from coatcheck.tasks_store import (
     NextRun,
     Point,
     Refusal,
+    SealBroken,
     Status,
     TaskError,
     TaskStore,
@@ -78,7 +79,11 @@ class Runner:
 
         A message that comes twice, late, or beside a live run does nothing.
         """
-        claim = self._claim(task_id)
+        try:
+            claim = self._claim(task_id)
+        except SealBroken as fault:
+            logger.error("task %s is left to a worker that has the key: %s", task_id, fault)
+            return "left to the sweeper"
         if isinstance(claim, Refusal):
             return f"nothing to run: {claim.value}"
         reach(Point.CLAIMED)

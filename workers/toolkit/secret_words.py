@@ -38,6 +38,10 @@ _ABOUT_A_SECRET = frozenset(
 _ASIDES = frozenset({"at", "by", "for", "from", "here", "in", "of", "on", "please", "to", "von", "fur", "de", "para"})
 """What comes after one of these says more of what was asked for, and is not it."""
 
+LOOKED_AT: Final = 10_000
+"""Characters of the beginning and of the end of a text that are looked at: a caller can have written most of a message,
+and a megabyte takes seconds, in which nothing else of the process goes on."""
+
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SENTENCE_END = re.compile(r"[.!?;:\n]+(?:\s|\Z)")
 
@@ -89,6 +93,8 @@ def _is_named(sentence: str) -> bool:
 
 
 def _sentences(text: str) -> Iterable[str]:
+    if len(text) > 2 * LOOKED_AT:
+        text = f"{text[:LOOKED_AT]}\n{text[-LOOKED_AT:]}"
     for sentence in _SENTENCE_END.split(text):
         if words := _words(sentence):
             yield " ".join(words)

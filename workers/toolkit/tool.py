@@ -42,6 +42,9 @@ _EXPOSED: Final = "__coatcheck_exposed__"
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 """Source: server/tools, "Tool Names"."""
 
+_SCOPE = re.compile(r"[!#-\[\]-~]+")
+"""Source: RFC 6749, section 3.3."""
+
 _RESERVED_NAMES = frozenset({"accept"})
 """Names of Celery tasks that are not tools."""
 
@@ -360,8 +363,10 @@ def _milliseconds(name: str, option: str, given: timedelta, *, at_least: int = 1
 
 def _checked_requests(name: str, asked: Mapping[Any, Any]) -> dict[str, InputRequest]:
     for key, request in asked.items():
-        if not isinstance(key, str) or not key or not isinstance(request, InputRequest):
+        if not isinstance(request, InputRequest):
             raise ToolDefinitionError(name, "ask_first maps keys to Elicit, ElicitURL, Sample or Roots")
+        if not isinstance(key, str) or not _NAME.fullmatch(key):
+            raise ToolDefinitionError(name, f"a key of ask_first is 1 to 128 of A-Z a-z 0-9 _ - ., and not {key!r}")
     return dict(asked)
 
 
@@ -380,9 +385,12 @@ def _checked_icons(name: str, icons: Sequence[object]) -> Sequence[Mapping[str, 
     return tuple(sendable)
 
 
-def _checked_scopes(name: str, scopes: Sequence[str]) -> tuple[str, ...]:
-    if not all(isinstance(scope, str) for scope in scopes):
-        raise ToolDefinitionError(name, "scopes is a list of strings")
+def _checked_scopes(name: str, scopes: Sequence[Any]) -> tuple[str, ...]:
+    for scope in scopes:
+        if not isinstance(scope, str) or not _SCOPE.fullmatch(scope):
+            raise ToolDefinitionError(
+                name, f"scopes is a list of strings, each one scope without spaces and quotes, and not {scope!r}"
+            )
     return tuple(scopes)
 
 

@@ -4,17 +4,12 @@
 --! keys task inputs steps due watched
 --! args id keep status message result error_code error_message
 
-local record = fields(task, 'phase', 'cancel')
-if record.phase ~= 'delegated' then return { 'ENDED' } end
+if redis.call('HGET', task, 'phase') ~= 'delegated' then return { 'ENDED' } end
 local ending = { 'status', status, 'message', message }
-if record.cancel then
-  status = 'cancelled'
-  ending = { 'status', status, 'message', 'Cancelled' }
-elseif status == 'completed' then
+if status == 'completed' then
   ending[5], ending[6] = 'result', result
 elseif status == 'failed' then
   ending[5], ending[6], ending[7], ending[8] = 'error_code', error_code, 'error_message', error_message
 end
 redis.call('ZREM', watched, id)
-close({ task = task, inputs = inputs, steps = steps, due = due }, id, clock(), keep, ending)
-return { 'SETTLED', status }
+return { 'SETTLED', close({ task = task, inputs = inputs, steps = steps, due = due }, id, clock(), keep, ending) }

@@ -1,4 +1,5 @@
--- Fails a task whose run was killed from outside for a reason that another run would meet again.
+-- Fails a task whose run was killed from outside for a reason that another run would meet again; it is cancelled if that
+-- was asked for.
 -- Sent twice: ended once.
 -- Replies: ABORTED · SUPERSEDED
 --! keys task inputs steps due

@@ -1,4 +1,4 @@
--- Fails a task that outlived its time to live.
+-- Ends a task that outlived its time to live: failed, or cancelled if that was asked for.
 -- Sent twice: ended once.
 -- Replies: EXPIRED · EARLY (not yet, or it has ended)
 --! keys task inputs steps due

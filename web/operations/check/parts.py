@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from typing import Final
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from coatcheck.tasks_store import Patience, StoreError, StoreForbidden, StoreRefused, TaskStore
+from coatcheck.tasks_store import Patience, StoreError, StoreForbidden, StoreMisaddressed, StoreRefused, TaskStore
 from coatcheck.tasks_store.server_checks import unfitness
 from coatcheck.web.auth.http_fetch import LOOKUP_LIMIT_S
 from coatcheck.web.auth.issuer_keys import IssuerKeys
@@ -39,6 +39,9 @@ MAX_CLOCK_SKEW_S: Final = 5.0
 
 PUBLIC_ADDRESS_LIMIT_S: Final = 5.0
 """Seconds for the public address to respond."""
+
+PUBLIC_BYTES: Final = 1024 * 1024
+"""No honest answer of it is larger."""
 
 
 DISCOVER_REQUEST: Final = {
@@ -223,7 +226,7 @@ def public_address(deployment: Deployment) -> str:
     asked = Request(deployment.settings.web.resource, json.dumps(DISCOVER_REQUEST).encode(), DISCOVER_HEADERS)  # noqa: S310 - see above
     try:
         with urlopen(asked, timeout=PUBLIC_ADDRESS_LIMIT_S) as response:  # noqa: S310 - the same
-            is_ours = "supportedVersions" in json.loads(response.read())["result"]
+            is_ours = "supportedVersions" in json.loads(_whole(response))["result"]
     except HTTPError as refusal:
         with refusal:
             is_ours = refusal.code == 401 and refusal.headers.get("WWW-Authenticate", "").startswith("Bearer")
@@ -236,6 +239,17 @@ def public_address(deployment: Deployment) -> str:
     if not is_ours:
         raise CheckFailed(f"something else than this server answers at {asked.full_url}", remedy)
     return f"{url} answers"
+
+
+def _whole(response: HTTPResponse) -> bytes:
+    """Return the body. Raises ValueError for one that does not end: a stream, of another kind of server."""
+    deadline = time.monotonic() + PUBLIC_ADDRESS_LIMIT_S
+    body = b""
+    while piece := response.read1(PUBLIC_BYTES):
+        body += piece
+        if len(body) > PUBLIC_BYTES or time.monotonic() > deadline:
+            raise ValueError("the answer does not end")
+    return body
 
 
 def auth(deployment: Deployment) -> str:
@@ -294,6 +308,8 @@ def _reaching_redis() -> Iterator[None]:
         yield
     except StoreForbidden as fault:
         raise CheckFailed(str(fault), "give the user of REDIS_URL the rights that docs/deploy.md lists") from fault
+    except StoreMisaddressed as fault:
+        raise CheckFailed(str(fault), "correct the address") from fault
     except StoreRefused as fault:
         raise CheckFailed(f"takes no writes: {fault}", "it must not be full, nor a replica") from fault
     except StoreError as fault:

@@ -1,6 +1,7 @@
 """How the cells of a column spread: labelled counts, the same for the report and its chart."""
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
@@ -52,7 +53,7 @@ def _numbers(numbers: Sequence[float]) -> tuple[Bar, ...]:
     if len(counts) <= MAX_BARS:
         return tuple(Bar(exact_text(number), counts[number]) for number in sorted(counts))
     lowest, highest = min(numbers), max(numbers)
-    width = _round_width((highest - lowest) / (MAX_BARS - 2))
+    width = _round_width(max((highest - lowest) / (MAX_BARS - 2), sys.float_info.min))
     start = math.floor(lowest / width) * width
     last = min(int((highest - start) / width), MAX_BARS - 1)
     ranges = Counter(min(max(int((number - start) / width), 0), last) for number in numbers)
