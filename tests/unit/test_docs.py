@@ -1,11 +1,15 @@
 """The documentation is compared with the code where a machine can do so."""
 
+import os
 import re
+import subprocess
+import sys
 
 import coatcheck
 from coatcheck import client
 from coatcheck.client.command.exits import Exit
 from coatcheck.web.errors import ERROR_TABLE
+from tests.e2e.readme import blocks, code
 from tests.support.settings_table import PAGE, ROOT, table
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -27,11 +31,13 @@ def test_every_variable_that_is_read_is_in_the_table() -> None:
 
 
 def test_every_relative_link_leads_to_a_file() -> None:
-    missing = []
-    for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            if not (page.parent / target).exists():
-                missing.append(f"{page.name}: {target}")
+    link = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+    missing = [
+        f"{page.name}: {target}"
+        for page in PAGES
+        for target in link.findall(page.read_text(encoding="utf-8"))
+        if not (page.parent / target).exists()
+    ]
     assert missing == []
 
 
@@ -70,6 +76,17 @@ def test_the_reference_has_each_public_name() -> None:
 
 def test_the_reference_of_the_client_has_each_public_name() -> None:
     assert _headings("client.md") == sorted(client.__all__)
+
+
+def test_the_tests_that_the_page_on_testing_shows_pass(tmp_path: Path) -> None:
+    (tmp_path / "mytools.py").write_text(code("Write a tool", "python"), encoding="utf-8")
+    (shown,) = blocks(text_of("testing-tools.md"), "python")
+    names = re.findall(r"^def (test_\w+)", shown, re.MULTILINE)
+    calls = "".join(f"\n{name}()" for name in names)
+    path = f"{tmp_path}{os.pathsep}{ROOT}"
+    subprocess.run(
+        [sys.executable, "-c", shown + calls], env={**os.environ, "PYTHONPATH": path}, check=True, timeout=60
+    )
 
 
 def _headings(page: str) -> list[str]:
