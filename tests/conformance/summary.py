@@ -17,7 +17,7 @@ HEAD: Final = """\
 
 `make test` runs `{suite}` {version} against a front door and a worker that serve the suite's fixture tools
 (`tests/conformance/tools.py`): once with the requirement set of {newest} and the scenarios of the tasks extension,
-and once, on the same server, with that of {older}, which [older clients](older-era.md) speak. What the suite prints and
+and once, on the same server, with that of {older}, which [legacy clients](legacy.md) speak. What the suite prints and
 each of its checks are kept in `build/conformance`. This page is made from them by
 `python -m tests.conformance.summary`; a test compares the two.
 """

@@ -1,11 +1,11 @@
-"""What the README shows, taken out of it so that it can be tried."""
+"""What the README and the walkthrough show, taken out of it so that it can be tried."""
 
 import re
 from dataclasses import dataclass
 
 from tests.support.platform import ROOT
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/walkthrough.md"))
 
 LEFT_OUT = "…"
 """Stands in a shown answer for anything."""

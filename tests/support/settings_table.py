@@ -1,6 +1,6 @@
-"""The README's table of settings, made from the docstrings of the settings themselves.
+"""The table of settings, made from the docstrings of the settings themselves.
 
-`python -m tests.support.settings_table` writes it into the README.
+`python -m tests.support.settings_table` writes it into docs/configuration.md.
 """
 
 import ast
@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "configuration.md"
 BEGIN, END = "<!-- settings, made by tests/support/settings_table.py -->", "<!-- end of settings -->"
 SETTINGS = {
     "web/settings/web.py": "WebSettings",
@@ -77,6 +77,6 @@ def _default(field: ast.AnnAssign) -> str:
 
 
 if __name__ == "__main__":
-    text = README.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
-    README.write_text(f"{before}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    PAGE.write_text(f"{before}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
