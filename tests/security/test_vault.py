@@ -20,7 +20,7 @@ from coatcheck.tasks_store import (
 )
 from coatcheck.tasks_store.encryption import Vault
 from coatcheck.tasks_store.store import SEALED
-from coatcheck.web.errors import refusal_of
+from coatcheck.web.errors import json_rpc_error_of
 from coatcheck.workers.settings import WorkerSettings
 from tests.support.contents import contents, names
 from tests.support.platform import Platform
@@ -141,7 +141,7 @@ def test_a_task_whose_key_the_web_lacks_is_an_outage_to_its_client(redis_url: st
     sealed.finish(task.task_id, "run-1", Status.COMPLETED, result=b"{}")
     with pytest.raises(SealBroken) as broken:
         other.get(ANN, task.task_id)
-    refusal = refusal_of(broken.value)
+    refusal = json_rpc_error_of(broken.value)
     assert refusal is not None
     assert refusal.status == 503
     sealed.close()

@@ -76,11 +76,11 @@ class Life:
         self.is_cancelled = self.is_cancelled or is_open
 
     def lose_process(self) -> None:
-        self.store.abandon(self.task_id, PROCESS)
-        self.store.recover(self.task_id, held=False)
+        self.store.maintenance.abandon(self.task_id, PROCESS)
+        self.store.maintenance.recover(self.task_id, held=False)
 
     def kill_at_limit(self) -> None:
-        self.store.abort(self.task_id, PROCESS, "too long")
+        self.store.maintenance.abort(self.task_id, PROCESS, "too long")
 
     def revoke(self) -> None:
         if self.store.revoke(self.task_id, self.runs):
@@ -95,16 +95,16 @@ class Life:
         self.sweep()
 
     def sweep(self) -> None:
-        kind, _ = self.store.inspect(self.task_id)
+        kind, _ = self.store.maintenance.inspect(self.task_id)
         match kind:
             case DueKind.EXPIRE:
-                self.store.expire(self.task_id)
+                self.store.maintenance.expire(self.task_id)
             case DueKind.RECOVER:
-                self.store.recover(self.task_id, held=False)
+                self.store.maintenance.recover(self.task_id, held=False)
             case DueKind.RESEND:
-                self.store.resend(self.task_id)
+                self.store.maintenance.resend(self.task_id)
             case DueKind.LAPSE:
-                self.store.lapse(self.task_id)
+                self.store.maintenance.lapse(self.task_id)
 
     def check(self) -> None:
         """What holds of every task at every moment."""

@@ -126,7 +126,7 @@ def test_an_address_of_one_node_is_told(cluster_url: str) -> None:
 
     def touch_every_bucket() -> None:
         for bucket in range(BUCKETS):
-            plain.recover(f"{bucket}{'0' * 32}", held=False)
+            plain.maintenance.recover(f"{bucket}{'0' * 32}", held=False)
 
     with pytest.raises(StoreMisaddressed, match=r"redis\+cluster://"):
         touch_every_bucket()
