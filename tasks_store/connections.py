@@ -1,6 +1,5 @@
 """Connections to Redis: the one place where addresses, timeouts and retries are chosen."""
 
-import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -76,7 +75,7 @@ def connector(settings: StoreSettings, patience: Patience) -> Callable[[], Clien
     if scheme != "unix":
         options["socket_keepalive"] = True
     if scheme == "rediss":
-        options |= _tls_options(settings)
+        options |= settings.tls_options
     if scheme == "redis+sentinel":
         return partial(_sentinel, SentinelAddress.of(url), options)
     if scheme == "redis+cluster":
@@ -117,13 +116,6 @@ def _forbidden(fault: exceptions.ResponseError) -> StoreForbidden:
     elif "key" in words:
         words += f": {PREFIX}:*"
     return StoreForbidden(f"The user of REDIS_URL lacks a right on the server: {words}")
-
-
-def _tls_options(settings: StoreSettings) -> dict[str, object]:
-    """How a `rediss://` server's certificate is checked."""
-    if not settings.redis_tls_verify:
-        return {"ssl_cert_reqs": ssl.CERT_NONE, "ssl_check_hostname": False}
-    return {"ssl_ca_certs": settings.redis_ca_file} if settings.redis_ca_file else {}
 
 
 def _sentinel(address: SentinelAddress, options: dict[str, Any]) -> Redis:

@@ -16,7 +16,7 @@ TASK_ID = re.compile(r"[0-7][0-9a-f]{32}", re.ASCII)
 """An id: its bucket, then 128 random bits in hexadecimal. Safe in an HTTP header."""
 
 INTERNAL_ERROR = -32603
-"""The JSON-RPC code of a task that failed for no fault of its caller."""
+"""The JSON-RPC code of a task that failed for no fault of its caller. Source: JSON-RPC 2.0, "Error object"."""
 
 INPUT_KEY = re.compile(r"[A-Za-z0-9_.\-#]{1,128}", re.ASCII)
 """An input key as it stands on the wire and in the store's space-separated lists."""

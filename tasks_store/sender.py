@@ -1,6 +1,5 @@
 """Sends scripts to Redis, and waits for the disk where that is asked for."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final
@@ -12,6 +11,7 @@ from coatcheck.tasks_store.connections import Client, Patience, connector, drive
 from coatcheck.tasks_store.encryption import Vault
 from coatcheck.tasks_store.errors import WriteUnconfirmed
 from coatcheck.tasks_store.keys import CONFIRMED
+from coatcheck.tasks_store.per_process import PerProcess
 from coatcheck.tasks_store.scripts import Argument, Script
 from coatcheck.tasks_store.settings import StoreSettings
 
@@ -34,19 +34,14 @@ class Sender:
     def __init__(self, settings: StoreSettings, patience: Patience) -> None:
         self._connect = connector(settings, patience)
         self._connections = settings.redis_connections
-        self._by_pid: dict[int, Lines] = {}
+        self._lines_of_process = PerProcess(self._make)
         self._is_strict = settings.durability == "strict"
         self.vault = Vault(settings.encryption_keys)
 
     @property
     def _lines(self) -> Lines:
-        """This process's own connections; made when they are first used, so after every fork.
-
-        The parent's would not do: a lock that another thread of the parent held at the fork is never released in the
-        child.
-        """
-        pid = os.getpid()
-        return self._by_pid.get(pid) or self._by_pid.setdefault(pid, self._make())
+        """This process's own connections."""
+        return self._lines_of_process.get()
 
     def _make(self) -> Lines:
         return Lines(self._connect(), self._connections)
@@ -115,7 +110,7 @@ class Sender:
 
     def close(self) -> None:
         """The connections of this process are closed."""
-        if (lines := self._by_pid.pop(os.getpid(), None)) is not None:
+        if (lines := self._lines_of_process.pop()) is not None:
             lines.close()
 
     def _confirmed(self, *command: Any) -> Any:

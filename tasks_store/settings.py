@@ -6,7 +6,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from environs import Env, EnvValidationError
 from marshmallow import ValidationError
@@ -86,6 +86,14 @@ class StoreSettings:
             cancel_grace_ms=milliseconds(env, "COATCHECK_CANCEL_GRACE_SECONDS", default.cancel_grace_ms, least=0.1),
             resend_ms=milliseconds(env, "COATCHECK_RESEND_SECONDS", default.resend_ms, least=0.1),
         )
+
+    @property
+    def tls_options(self) -> dict[str, Any]:
+        """How redis-py, also below Celery, checks the certificate of a `rediss://` server."""
+        if not self.redis_tls_verify:
+            return {"ssl_cert_reqs": ssl.CERT_NONE, "ssl_check_hostname": False}
+        authority = {"ssl_ca_certs": self.redis_ca_file} if self.redis_ca_file else {}
+        return {"ssl_cert_reqs": ssl.CERT_REQUIRED, **authority}
 
     @property
     def outage_ms(self) -> int:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from coatcheck.tasks_store import (
+    INTERNAL_ERROR,
     CallConflict,
     SealBroken,
     StoreForbidden,
@@ -17,6 +18,7 @@ from coatcheck.tasks_store import (
     WriteUnconfirmed,
 )
 from coatcheck.workers.toolkit.errors import BrokerUnavailable
+from coatcheck.workers.toolkit.outcome import MISSING_CAPABILITY
 
 CANNOT_START: Final = 4
 """Exit code of an application that cannot be loaded. It is gunicorn's own: its master gives up instead of retrying."""
@@ -25,11 +27,8 @@ PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
-INTERNAL_ERROR: Final = -32603
 HEADER_MISMATCH: Final = -32020
 """Source: basic/transports/streamable-http, "Server Validation"."""
-MISSING_CAPABILITY: Final = -32021
-"""Source: schema, MissingRequiredClientCapabilityError."""
 UNSUPPORTED_VERSION: Final = -32022
 """Source: schema, UnsupportedProtocolVersionError."""
 UNAUTHENTICATED: Final = 401

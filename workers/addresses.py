@@ -11,7 +11,7 @@ from celery.loaders.app import AppLoader
 from kombu import Connection
 from kombu.utils.url import url_to_parts
 
-from coatcheck.tasks_store.address import NOT_UNDERSTOOD, PARAMETERS, fault_of_parameters
+from coatcheck.tasks_store.address import NOT_UNDERSTOOD, PARAMETERS, SentinelAddress, fault_of_parameters
 
 LOADER: Final[Any] = AppLoader(app=None)  # type: ignore[arg-type]  # it has an application only to load its modules
 """Finds result backends by their schemes."""
@@ -51,14 +51,13 @@ def address_of(url: str) -> Address:
         database = parse_qs(parts.query).get("db", ["0"])[0]
         return Address(f"redis+socket://{parts.netloc}{parts.path}?virtual_host={database}")
     if parts.scheme == "redis+sentinel":
-        who, _, hosts = parts.netloc.rpartition("@")
-        service, _, database = parts.path.strip("/").partition("/")
-        login = f"{who}@" if who else ""
-        places = [host if ":" in host else f"{host}:26379" for host in hosts.split(",")]
-        options: dict[str, Any] = {"master_name": service}
-        if password := parse_qs(parts.query).get("sentinel_password"):
-            options["sentinel_kwargs"] = {"password": password[0]}
-        return Address(";".join(f"sentinel://{login}{place}/{database or 0}" for place in places), options)
+        address = SentinelAddress.of(url)
+        login = "".join(parts.netloc.rpartition("@")[:2])
+        options: dict[str, Any] = {"master_name": address.service}
+        if address.sentinel_password:
+            options["sentinel_kwargs"] = {"password": address.sentinel_password}
+        places = [f"{host}:{port}" for host, port in address.hosts]
+        return Address(";".join(f"sentinel://{login}{place}/{address.database}" for place in places), options)
     return Address(url)
 
 

@@ -10,7 +10,6 @@ from coatcheck.web.errors import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
     INVALID_REQUEST,
-    MISSING_CAPABILITY,
     UNSUPPORTED_VERSION,
     CallFailed,
     InvalidMessage,
@@ -21,6 +20,7 @@ from coatcheck.web.protocol.envelope import RequestId
 from coatcheck.web.protocol.response import RpcResponse
 from coatcheck.web.protocol.serialization import error_message, result_message
 from coatcheck.web.rpc.error_responses import ErrorResponses
+from coatcheck.workers.toolkit.outcome import MISSING_CAPABILITY
 
 LegacyResult = Mapping[str, object]
 

@@ -7,8 +7,9 @@ import orjson
 
 from coatcheck.tasks_store import Task
 from coatcheck.web.legacy.revisions import Revision
-from coatcheck.web.protocol.serialization import SERVER_INFO, Result, timestamp
+from coatcheck.web.protocol.serialization import Result, timestamp
 from coatcheck.web.server.threads import compute
+from coatcheck.workers.toolkit.results import SERVER_INFO
 from coatcheck.workers.toolkit.tool import Mode
 
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"

@@ -17,8 +17,8 @@ from coatcheck.web.protocol.envelope import (
     TASKS_EXTENSION,
     RequestId,
 )
+from coatcheck.workers.toolkit.results import SERVER_INFO
 
-SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
 """`_meta` key of every message of a stream: the id of the request that opened it."""
 

@@ -4,7 +4,8 @@ import logging
 import secrets
 from collections.abc import Callable, Collection
 
-from coatcheck.web.errors import INTERNAL_ERROR, JsonRpcError, LimitReached, json_rpc_error_of
+from coatcheck.tasks_store import INTERNAL_ERROR
+from coatcheck.web.errors import JsonRpcError, LimitReached, json_rpc_error_of
 from coatcheck.workers.telemetry.tracing import refused
 from coatcheck.workers.toolkit.errors import places_of
 

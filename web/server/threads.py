@@ -18,6 +18,7 @@ import gevent
 from gevent.event import AsyncResult, Event
 from gevent.threadpool import ThreadPool
 
+from coatcheck.tasks_store.per_process import PerProcess
 from coatcheck.web.errors import AuthorCodeTooSlow
 
 logger = logging.getLogger(__name__)
@@ -60,17 +61,13 @@ class AuthorCodeThread:
     """
 
     def __init__(self) -> None:
-        self._by_pid: dict[int, AsyncResult[Any]] = {}
+        self._hub = PerProcess(_start_thread)
 
     def run(self, function: Callable[[], T]) -> T:
         """Call the function in the thread; return or raise what it does."""
-        pid = os.getpid()
-        if pid not in self._by_pid:
-            self._by_pid[pid] = AsyncResult()
-            ThreadPool(1).spawn(_serve, self._by_pid[pid])
         result: AsyncResult[Any] = AsyncResult()
         in_context = partial(copy_context().run, function)
-        hub: Any = self._by_pid[pid].get()
+        hub: Any = self._hub.get().get()
         hub.loop.run_callback_threadsafe(gevent.spawn, _finish, result, in_context)
         try:
             value: Any = result.get(timeout=AUTHOR_CODE_LIMIT_S)
@@ -86,6 +83,13 @@ class AuthorCodeThread:
         if not answered.wait(THREAD_CHECK_S):
             logger.error("a tool's code keeps its thread for good; this process ends and is replaced")
             os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _start_thread() -> AsyncResult[Any]:
+    """Start a thread with an event loop, and return what will be its hub."""
+    started: AsyncResult[Any] = AsyncResult()
+    ThreadPool(1).spawn(_serve, started)
+    return started
 
 
 def _serve(started: AsyncResult[Any]) -> None:

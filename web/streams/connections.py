@@ -1,10 +1,10 @@
 """The connections of a web process."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coatcheck.tasks_store import Feed, Patience, TaskStore
+from coatcheck.tasks_store.per_process import PerProcess
 from coatcheck.web.errors import TooManyStreams, TooManyWaiting
 from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.broadcaster import TaskBroadcaster
@@ -33,25 +33,23 @@ class ConnectionsOfProcess:
     def __init__(self, settings: ServerSettings, catalogue: Catalogue) -> None:
         self._settings = settings
         self._catalogue = catalogue
-        self._by_pid: dict[int, Connections] = {}
+        self._connections = PerProcess(self._make)
         self.measures = Measures(self._add, Gauge(lambda: self().streams.open, self._report))
 
     def __call__(self) -> Connections:
         """Return this process's connections; the first request creates them, so after every fork."""
-        pid = os.getpid()
-        # Two concurrent first requests can create two; one is kept, the other is never connected.
-        return self._by_pid.get(pid) or self._by_pid.setdefault(pid, self._make())
+        return self._connections.get()
 
     def end_streams(self) -> None:
         """End the streams of this process, and refuse new ones. Return at once."""
         Shutdown.begin()
-        if (made := self._by_pid.get(os.getpid())) is not None:
+        if (made := self._connections.made()) is not None:
             made.streams.end_all()
 
     def close(self) -> None:
         """Close the connections of this process and end its streams; the next request creates new ones."""
         self.measures.close()
-        if (made := self._by_pid.pop(os.getpid(), None)) is not None:
+        if (made := self._connections.pop()) is not None:
             made.streams.close()
             made.feed.close()
             made.dispatcher.close()

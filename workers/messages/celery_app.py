@@ -1,7 +1,5 @@
 """The Celery application of the platform: names, queues and how messages are treated."""
 
-import ssl
-
 from celery import Celery
 from kombu import Queue
 
@@ -72,9 +70,9 @@ def create_celery(settings: WorkerSettings, store: StoreSettings, *, reply_secon
         timezone="UTC",
     )
     if broker.is_tls:
-        app.conf.broker_use_ssl = tls(store)
+        app.conf.broker_use_ssl = store.tls_options
     if results.is_tls:
-        app.conf.redis_backend_use_ssl = tls(store)
+        app.conf.redis_backend_use_ssl = store.tls_options
     return app
 
 
@@ -88,11 +86,3 @@ def lead(app: Celery, broker: Address, results: Address) -> None:
         broker_url=broker.url, broker_read_url=broker.url, broker_write_url=broker.url, result_backend=results.url
     )
     app.backend_cls = results.url
-
-
-def tls(store: StoreSettings) -> dict[str, object]:
-    """How Celery checks the certificate of a `rediss://` server: as the store does."""
-    if not store.redis_tls_verify:
-        return {"ssl_cert_reqs": ssl.CERT_NONE, "ssl_check_hostname": False}
-    options: dict[str, object] = {"ssl_cert_reqs": ssl.CERT_REQUIRED}
-    return options | ({"ssl_ca_certs": store.redis_ca_file} if store.redis_ca_file else {})

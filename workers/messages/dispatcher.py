@@ -1,6 +1,5 @@
 """The messages that start runs and resumes, and how they are sent. A message holds ids and keys, never content."""
 
-import os
 import secrets
 import time
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ from kombu import Consumer, Exchange, Producer, Queue
 from kombu.exceptions import OperationalError
 
 from coatcheck.tasks_store import NextRun, StoreSettings
+from coatcheck.tasks_store.per_process import PerProcess
 from coatcheck.workers.messages.broker_client import keep_client
 from coatcheck.workers.messages.celery_app import ACCEPT, NAMESPACE, create_celery
 from coatcheck.workers.settings import WorkerSettings
@@ -59,17 +59,16 @@ class Dispatcher:
         self._queue = settings.queue
         self._faults, self._refusals = _faults_of(create_celery(settings, store))
         self._token = secrets.token_hex(8)
-        self._by_pid: dict[int, Celery] = {}
-        self._turns_by_pid: dict[int, BoundedSemaphore] = {}
+        self._app_of_process = PerProcess(self._make)
+        self._turns_of_process = PerProcess(lambda: BoundedSemaphore(PRODUCERS))
 
     @property
     def _app(self) -> Celery:
-        """This process's own; made when it is first used, so after every fork, whatever its parent's threads held.
+        """This process's own.
 
         Apart from a worker's own app too, so that no thread of its main process ever holds a lock of that one.
         """
-        pid = os.getpid()
-        return self._by_pid.get(pid) or self._by_pid.setdefault(pid, self._make())
+        return self._app_of_process.get()
 
     def _make(self) -> Celery:
         app = create_celery(self._settings, self._store, reply_seconds=REPLY_SECONDS)
@@ -128,8 +127,7 @@ class Dispatcher:
 
         Raises BrokerUnavailable when no turn comes in time.
         """
-        pid = os.getpid()
-        turns = self._turns_by_pid.get(pid) or self._turns_by_pid.setdefault(pid, BoundedSemaphore(PRODUCERS))
+        turns = self._turns_of_process.get()
         if not turns.acquire(timeout=WAIT_S):
             raise BrokerUnavailable("all connections to the broker are in use")
         try:
@@ -207,7 +205,7 @@ class Dispatcher:
 
     def close(self) -> None:
         """The connections of this process are closed."""
-        if (app := self._by_pid.pop(os.getpid(), None)) is not None:
+        if (app := self._app_of_process.pop()) is not None:
             app.close()
 
     @contextmanager

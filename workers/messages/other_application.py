@@ -4,7 +4,6 @@ What is done here is what any sender of messages may do. Nothing of theirs is de
 """
 
 import json
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,9 +18,10 @@ from kombu import Queue
 from kombu.exceptions import ContentDisallowed, DecodeError, OperationalError
 
 from coatcheck.tasks_store import INTERNAL_ERROR, StoreSettings
+from coatcheck.tasks_store.per_process import PerProcess
 from coatcheck.workers.addresses import address_of
 from coatcheck.workers.messages.agreement import Worker, disagreements, unseen_result
-from coatcheck.workers.messages.celery_app import lead, tls
+from coatcheck.workers.messages.celery_app import lead
 from coatcheck.workers.settings import WorkerSettings
 from coatcheck.workers.toolkit.celery_task_context import CANCELLED
 from coatcheck.workers.toolkit.errors import (
@@ -90,9 +90,9 @@ def their_app(settings: WorkerSettings, store: StoreSettings) -> Celery:
         task_send_sent_event=True,
     )
     if broker.is_tls:
-        app.conf.broker_use_ssl = tls(store)
+        app.conf.broker_use_ssl = store.tls_options
     if results.is_tls:
-        app.conf.redis_backend_use_ssl = tls(store)
+        app.conf.redis_backend_use_ssl = store.tls_options
     if settings.expose_config:
         app.conf.update(json.loads(settings.expose_config))
     # Last, because what is not JSON is never loaded, whatever their own settings accept.
@@ -115,13 +115,12 @@ class Cluster:
         self._settings = settings
         self._store = store
         self._confirms = settings.expose_broker_url.startswith("amqp")
-        self._by_pid: dict[int, Celery] = {}
+        self._app_of_process = PerProcess(lambda: their_app(settings, store))
 
     @property
     def _app(self) -> Celery:
-        """This process's own; made when it is first used, so after every fork, whatever its parent's threads held."""
-        pid = os.getpid()
-        return self._by_pid.get(pid) or self._by_pid.setdefault(pid, their_app(self._settings, self._store))
+        """This process's own."""
+        return self._app_of_process.get()
 
     def send(
         self,
@@ -232,7 +231,7 @@ class Cluster:
 
     def close(self) -> None:
         """The connections of this process are closed."""
-        if (app := self._by_pid.pop(os.getpid(), None)) is not None:
+        if (app := self._app_of_process.pop()) is not None:
             app.close()
 
     def _length(self, queue: str) -> int | None:

@@ -11,8 +11,7 @@ from typing import TypeVar
 
 from billiard.exceptions import SoftTimeLimitExceeded
 
-from coatcheck.tasks_store import Claim, RunSuperseded, Status, StoreUnavailable, TaskError, TaskStore
-from coatcheck.tasks_store.model import INTERNAL_ERROR
+from coatcheck.tasks_store import INTERNAL_ERROR, Claim, RunSuperseded, Status, StoreUnavailable, TaskError, TaskStore
 from coatcheck.workers.runs.shutdown import Drain
 from coatcheck.workers.telemetry.logs import Facts, about
 from coatcheck.workers.toolkit.errors import Cancelled, HandedBack, Superseded

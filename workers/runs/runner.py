@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from billiard.process import current_process
 
 from coatcheck.tasks_store import (
+    INTERNAL_ERROR,
     Claim,
     NextRun,
     Point,
@@ -38,7 +39,7 @@ from coatcheck.workers.toolkit.errors import (
     Parked,
     Superseded,
 )
-from coatcheck.workers.toolkit.outcome import INTERNAL_ERROR, TIME_LIMIT, Ending, ending_of
+from coatcheck.workers.toolkit.outcome import TIME_LIMIT, Ending, ending_of
 from coatcheck.workers.toolkit.texts import sendable
 from coatcheck.workers.toolkit.tool import Tool
 

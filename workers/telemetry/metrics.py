@@ -1,7 +1,6 @@
 """What workers measure of their work, for `/metrics`: counted here, added to the store's counts every few seconds."""
 
 import logging
-import os
 import secrets
 import threading
 from bisect import bisect_left
@@ -10,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from coatcheck.tasks_store import StoreError
+from coatcheck.tasks_store.per_process import PerProcess
 
 logger = logging.getLogger(__name__)
 
@@ -52,19 +52,15 @@ class Measures:
 
     def __init__(self, add: Add, gauge: Gauge | None = None) -> None:
         """`gauge` is reported for as long as it is not 0, by a process that has counted anything."""
-        self._add = add
-        self._gauge = gauge
-        self._by_pid: dict[int, Counts] = {}
+        self._counts = PerProcess(lambda: Counts(add, gauge))
 
     def count(self, name: str, *labels: str, by: int = 1) -> None:
         """One more of this."""
-        pid = os.getpid()
-        mine = self._by_pid.get(pid) or self._by_pid.setdefault(pid, Counts(self._add, self._gauge))
-        mine.count(SEPARATOR.join((name, *labels)), by)
+        self._counts.get().count(SEPARATOR.join((name, *labels)), by)
 
     def close(self) -> None:
         """What this process has counted is in the store, if that is there, and its thread has ended."""
-        if (mine := self._by_pid.pop(os.getpid(), None)) is not None:
+        if (mine := self._counts.pop()) is not None:
             mine.close()
 
     def time(self, name: str, label: str, seconds: float) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from billiard.exceptions import SoftTimeLimitExceeded
 
-from coatcheck.tasks_store import Status, StoreError, TaskError
+from coatcheck.tasks_store import INTERNAL_ERROR, Status, StoreError, TaskError
 from coatcheck.workers.settings import WorkerSettings
 from coatcheck.workers.toolkit.content import ToolResult
 from coatcheck.workers.toolkit.errors import (
@@ -34,9 +34,6 @@ logger = logging.getLogger(__name__)
 
 MISSING_CAPABILITY = -32021
 """Source: schema, MissingRequiredClientCapabilityError."""
-
-INTERNAL_ERROR = -32603
-"""Source: JSON-RPC 2.0, "Error object"."""
 
 
 TIME_LIMIT = "The tool ran longer than its time limit"

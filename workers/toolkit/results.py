@@ -28,6 +28,7 @@ from coatcheck.workers.toolkit.schemas import Output
 from coatcheck.workers.toolkit.texts import sendable
 
 SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+"""`_meta` key of every result. Source: basic, "Server information"."""
 
 
 def completed(value: object, output: Output, *, server_info: Mapping[str, str], max_bytes: int) -> bytes:
