@@ -25,7 +25,7 @@ from coatcheck.client.errors import (
 )
 from coatcheck.client.ledger import TOOL_ERROR, Ledger, expires_ms
 from coatcheck.client.models import Task, UpdateTaskParams
-from coatcheck.client.patience import Patience, poll_pause_s
+from coatcheck.client.retry_policy import RetryPolicy, poll_pause_s
 from coatcheck.client.wire import Wire
 
 T = TypeVar("T")
@@ -133,7 +133,7 @@ class AsyncTicket:
             WaitedEnough: `timeout_s` has passed; the task goes on.
         """
         deadline = Deadline(timeout_s)
-        patience = Patience(self._holder.outage_s, deadline)
+        patience = RetryPolicy(self._holder.outage_s, deadline)
         latest: Task | None = None
 
         async def show(task: Task) -> None:
@@ -204,7 +204,7 @@ class AsyncTicket:
         )
         return {key: request for key, request in task.input_requests.items() if key not in answered}
 
-    async def _look(self, patience: Patience | None = None) -> Task:
+    async def _look(self, patience: RetryPolicy | None = None) -> Task:
         ledger = self._holder.ledger
         async with self._known():
             task = await self._holder.wire.get(self.task_id, patience)

@@ -28,8 +28,8 @@ from coatcheck.client.errors import (
     Unauthorised,
     Unreachable,
 )
-from coatcheck.client.patience import retry_after_s
 from coatcheck.client.proxies import is_loopback, proxy_to, transport_to
+from coatcheck.client.retry_policy import retry_after_s
 from coatcheck.client.tokens import Token, checked_token
 
 CONNECT_S = 10.0

@@ -62,7 +62,7 @@ from coatcheck.client.models import (
     UpdateTask,
     UpdateTaskParams,
 )
-from coatcheck.client.patience import Patience
+from coatcheck.client.retry_policy import RetryPolicy
 from coatcheck.client.tokens import Token
 from coatcheck.client.transport import MAX_ANSWER_BYTES, EndpointClient, checked_url, is_too_large
 from coatcheck.client.version import client_version
@@ -144,7 +144,7 @@ class Wire:
 
         return await self._exchange(act, is_repeatable=is_repeatable)
 
-    async def get(self, task_id: str, patience: Patience | None = None) -> Task:
+    async def get(self, task_id: str, patience: RetryPolicy | None = None) -> Task:
         """The task as it stands. Raises UnknownTicket."""
         return await self._about(task_id, GetTask(params=TaskParams(task_id=task_id)), Task, patience)
 
@@ -204,7 +204,7 @@ class Wire:
         return acknowledged.is_set()
 
     async def _about(
-        self, task_id: str, request: Request[Any, Any], kind: type[ResultT], patience: Patience | None = None
+        self, task_id: str, request: Request[Any, Any], kind: type[ResultT], patience: RetryPolicy | None = None
     ) -> ResultT:
         try:
             return await self._exchange(lambda session: session.send_request(request, kind), patience=patience)
@@ -220,14 +220,14 @@ class Wire:
         act: Callable[[ClientSession], Awaitable[T]],
         *,
         is_repeatable: bool = True,
-        patience: Patience | None = None,
+        patience: RetryPolicy | None = None,
     ) -> T:
         """What `act` returned in the first try that was answered.
 
         A server that never answered is not waited for, unless the caller brings the patience: its address may be wrong.
         """
         waits_for_first = patience is not None
-        patience = patience or Patience(self._patience_s)
+        patience = patience or RetryPolicy(self._patience_s)
         may_have_been_served = False
         while True:
             try:

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from redis.exceptions import NoScriptError, RedisError
 
-from coatcheck.tasks_store.connection_lines import Lines
 from coatcheck.tasks_store.connections import Client, Patience, connector, driver_errors_translated
+from coatcheck.tasks_store.direct_connections import DirectConnections
 from coatcheck.tasks_store.encryption import Vault
 from coatcheck.tasks_store.errors import WriteUnconfirmed
 from coatcheck.tasks_store.keys import CONFIRMED
@@ -39,12 +39,12 @@ class Sender:
         self.vault = Vault(settings.encryption_keys)
 
     @property
-    def _lines(self) -> Lines:
+    def _lines(self) -> DirectConnections:
         """This process's own connections."""
         return self._lines_of_process.get()
 
-    def _make(self) -> Lines:
-        return Lines(self._connect(), self._connections)
+    def _make(self) -> DirectConnections:
+        return DirectConnections(self._connect(), self._connections)
 
     @contextmanager
     def client(self) -> Iterator[Client]:

@@ -25,7 +25,7 @@ from coatcheck.client.bridge.messages import (
 )
 from coatcheck.client.deadline import Deadline
 from coatcheck.client.errors import AnswerLost, AnswerTooLarge, Busy, ClientError, ServerError, Unreachable
-from coatcheck.client.patience import Patience
+from coatcheck.client.retry_policy import RetryPolicy
 from coatcheck.client.tokens import Token
 from coatcheck.client.transport import MAX_ANSWER_BYTES, EndpointClient, checked_url, is_event_stream
 from coatcheck.client.wire import MAX_PAGES
@@ -123,8 +123,8 @@ class Bridge:
 
     async def _forward(self, message: Message, request_id: str | int, http: EndpointClient) -> None:
         """The request was answered. It is sent again for as long as that is safe and there is patience."""
-        patience = Patience(PATIENCE_S)
-        unreached = Patience(PATIENCE_S, Deadline(UNREACHED_S))
+        patience = RetryPolicy(PATIENCE_S)
+        unreached = RetryPolicy(PATIENCE_S, Deadline(UNREACHED_S))
         has_listed = False
         while True:
             try:

@@ -15,8 +15,8 @@ from coatcheck.client.models import server_name
 from coatcheck.client.settings import Settings
 from coatcheck.client.sync_client import Coatcheck, Ticket
 from coatcheck.client.terminal.form import Asking, FormPerson
-from coatcheck.client.terminal.output import Output
-from coatcheck.client.terminal.progress import Lines, LiveLines, NoProgress, Progress
+from coatcheck.client.terminal.output import TerminalOutput
+from coatcheck.client.terminal.progress import LiveLines, NoProgress, Progress, ProgressLines
 
 SHORTEST_PREFIX = 4
 """How much of a task's id has to be typed at least."""
@@ -25,7 +25,7 @@ SHORTEST_PREFIX = 4
 class App:
     """One run of the command. Holds connections until it is left."""
 
-    def __init__(self, settings: Settings, output: Output) -> None:
+    def __init__(self, settings: Settings, output: TerminalOutput) -> None:
         self.settings = settings
         self.output = output
         self.ledger = Ledger(settings.ledger)
@@ -103,7 +103,7 @@ class App:
             if self.is_interactive:
                 self.progress = stack.enter_context(LiveLines(self.output.notes))
             elif not self.output.is_json:
-                self.progress = Lines(self.output.notes)
+                self.progress = ProgressLines(self.output.notes)
             try:
                 yield
             finally:

@@ -12,7 +12,7 @@ from coatcheck.client.command.group import IS_JSON
 from coatcheck.client.errors import InvalidArguments, LedgerError
 from coatcheck.client.ledger import Entry, Ledger
 from coatcheck.client.settings import ledger_path, load_settings
-from coatcheck.client.terminal.output import Output
+from coatcheck.client.terminal.output import TerminalOutput
 
 Command = Callable[..., Any]
 
@@ -26,14 +26,14 @@ def with_server(command: Command) -> Command:
     def run(url: str | None, profile: str | None, **options: Any) -> Any:
         is_json = bool(options.pop("is_json", False))
         click.get_current_context().meta[IS_JSON] = is_json
-        with App(load_settings(url, profile), Output(is_json, options.pop("save", None))) as app:
+        with App(load_settings(url, profile), TerminalOutput(is_json, options.pop("save", None))) as app:
             refuse_unsaved(app.output)
             return command(app, **options)
 
     return run
 
 
-def refuse_unsaved(output: Output) -> None:
+def refuse_unsaved(output: TerminalOutput) -> None:
     """Raise InvalidArguments when binary content shall be saved and would not be, before anything is sent."""
     if output.is_json and output.save is not None:
         raise InvalidArguments("With --json the result has its binary content in it; leave out --save, or --json.")

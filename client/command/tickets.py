@@ -12,7 +12,7 @@ from coatcheck.client.command.group import IS_JSON
 from coatcheck.client.errors import InvalidArguments
 from coatcheck.client.ledger import SENT, TOOL_ERROR, UNKNOWN, Entry, Ledger
 from coatcheck.client.settings import ledger_path
-from coatcheck.client.terminal.output import Output
+from coatcheck.client.terminal.output import TerminalOutput
 from coatcheck.client.terminal.text import duration, one_line
 
 HEADINGS = ("id", "tool", "status", "age", "server")
@@ -43,7 +43,7 @@ def command(is_open: bool, forgotten: str | None, is_json: bool) -> None:
     Forgetting a ticket leaves its task alone.
     """
     click.get_current_context().meta[IS_JSON] = is_json
-    output = Output(is_json)
+    output = TerminalOutput(is_json)
     ledger = Ledger(ledger_path())
     if forgotten is not None:
         _forget(ledger, forgotten)

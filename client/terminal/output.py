@@ -31,7 +31,7 @@ _HEADING: Final = re.compile(r"#{1,6} \S.*\n\s*\n")
 
 
 @dataclass
-class Output:
+class TerminalOutput:
     """One command's output, for people or, with `is_json`, as one JSON object."""
 
     is_json: bool = False

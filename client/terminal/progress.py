@@ -50,7 +50,7 @@ class NoProgress:
         return nullcontext()
 
 
-class Lines:
+class ProgressLines:
     """A line for each change."""
 
     def __init__(self, console: Console) -> None:

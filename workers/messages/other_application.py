@@ -48,7 +48,7 @@ UNREADABLE_RESULTS: Final = (ContentDisallowed, DecodeError, SecurityError)
 """What Celery raises for a result that it may not, or cannot, decode."""
 
 
-class Unreadable(WorkersError):
+class UnreadableResult(WorkersError):
     """A result is there, and it is not what Celery writes as JSON."""
 
 
@@ -159,7 +159,7 @@ class Cluster:
                 backend: Any = self._app.backend
                 backend.meta_from_decoded = _reader(backend.exception_to_python)
                 meta = backend.get_task_meta(message_id, cache=False)
-        except Unreadable:
+        except UnreadableResult:
             return State(UNREADABLE)
         return State(meta["status"], meta.get("result"))
 
@@ -262,7 +262,7 @@ def _reader(rebuild: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
 
     def read(decoded: Any) -> dict[str, Any]:
         if not isinstance(decoded, dict) or not isinstance(decoded.get("status"), str):
-            raise Unreadable("it is no result of Celery's")
+            raise UnreadableResult("it is no result of Celery's")
         if decoded["status"] in states.EXCEPTION_STATES:
             with suppress(Exception):
                 fault = rebuild(decoded.get("result"))
@@ -278,9 +278,9 @@ def _result_errors() -> Iterator[None]:
     """Whatever library the backend is made of may raise what it likes."""
     try:
         yield
-    except Unreadable:
+    except UnreadableResult:
         raise
     except UNREADABLE_RESULTS as fault:
-        raise Unreadable(str(fault)) from fault
+        raise UnreadableResult(str(fault)) from fault
     except Exception as fault:
         raise ResultsUnavailable(f"{type(fault).__name__}: {fault}") from fault

@@ -31,7 +31,7 @@ class Reaper(bootsteps.StartStopStep):
         hub.call_repeatedly(LOOK_SECONDS, worker.pool.maintain_pool)
 
 
-class Busy(bootsteps.StartStopStep):
+class BusyProcesses(bootsteps.StartStopStep):
     """Keeps messages from processes of a pool that are at work, or about to end.
 
     Celery forgets who is at work with the connection to the broker: the next message would go to a process that works

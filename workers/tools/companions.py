@@ -28,7 +28,7 @@ class SampleColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SampleTable:
     """A bundled table; `name` is what generate_report takes as its source."""
 
     name: str
@@ -41,7 +41,7 @@ class Sample:
 class Samples:
     """All bundled tables."""
 
-    samples: tuple[Sample, ...]
+    samples: tuple[SampleTable, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,11 @@ def list_samples() -> Samples:
     return Samples(tuple(describe_sample(name, description) for name, description in SAMPLES.items()))
 
 
-def describe_sample(name: str, description: str) -> Sample:
+def describe_sample(name: str, description: str) -> SampleTable:
     """What the file of the sample holds."""
     table = read_csv(sample_text(name))
     columns = tuple(SampleColumn(column.name, column.kind) for column in table.columns)
-    return Sample(name, description, table.row_count, columns)
+    return SampleTable(name, description, table.row_count, columns)
 
 
 @tool(

@@ -16,7 +16,7 @@ WAIT_S: Final = 10.0
 """How long a command waits for a connection when all are in use and the server answers: a burst takes its time."""
 
 
-class Lines:
+class DirectConnections:
     """Connections of one process, each used by one thread at a time, and no more than so many at a time.
 
     What the driver does around each command costs as much again as the command: 90 µs of CPU against 43 for an

@@ -24,7 +24,7 @@ DEFAULT_POLL_MS = 1_000
 
 
 @dataclass
-class Patience:
+class RetryPolicy:
     """The pauses between tries, until `seconds` have passed since the first failure in a row."""
 
     seconds: float
