@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from coatcheck.workers.install import install
     from coatcheck.workers.runs.context import Context
     from coatcheck.workers.runs.trial import Trial, try_tool
     from coatcheck.workers.toolkit.content import Audio, EmbeddedResource, Image, ResourceLink, Text, ToolResult
@@ -33,11 +34,13 @@ __all__ = [
     "ToolResult",
     "Trial",
     "expose",
+    "install",
     "tool",
     "try_tool",
 ]
 
 _MODULES = {
+    "coatcheck.workers.install": ("install",),
     "coatcheck.workers.runs.context": ("Context",),
     "coatcheck.workers.runs.trial": ("Trial", "try_tool"),
     "coatcheck.workers.toolkit.content": ("Audio", "EmbeddedResource", "Image", "ResourceLink", "Text", "ToolResult"),

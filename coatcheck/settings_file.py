@@ -1,7 +1,8 @@
 """Settings from a file of the project: `coatcheck.toml`, or `[tool.coatcheck]` in pyproject.toml."""
 
 import tomllib
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -38,6 +39,20 @@ def add_settings_of_file(environ: MutableMapping[str, str], folder: Path | None 
         raise InvalidSettingsFile("\n".join(faults))
     for variable, text in found.items():
         environ.setdefault(variable, text)
+
+
+@contextmanager
+def left_as_it_was(environ: MutableMapping[str, str]) -> Iterator[None]:
+    """Take what the block adds out of the environment again.
+
+    It belongs to a process of others, whose Celery reads some of our variables too.
+    """
+    before = frozenset(environ)
+    try:
+        yield
+    finally:
+        for variable in environ.keys() - before:
+            del environ[variable]
 
 
 def _table(folder: Path) -> tuple[Path, Mapping[str, Any]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
+from celery import Celery
 from celery.app.backends import by_url
 from celery.exceptions import ImproperlyConfigured
 from celery.loaders.app import AppLoader
@@ -16,6 +17,9 @@ from coatcheck.tasks_store.address import NOT_UNDERSTOOD, PARAMETERS, SentinelAd
 LOADER: Final[Any] = AppLoader(app=None)  # type: ignore[arg-type]  # it has an application only to load its modules
 """Finds result backends by their schemes."""
 
+
+LOOPBACK: Final = ("127.0.0.1", "::1")
+"""Addresses that `localhost` is a name of."""
 
 UNPICKLING: Final = {"db": "DatabaseBackend", "database": "DatabaseBackend", "cache": "CacheBackend"}
 """Celery's result backends whose drivers unpickle what they read, by the beginnings of their addresses."""
@@ -59,6 +63,33 @@ def address_of(url: str) -> Address:
         places = [f"{host}:{port}" for host, port in address.hosts]
         return Address(";".join(f"sentinel://{login}{place}/{address.database}" for place in places), options)
     return Address(url)
+
+
+def places(url: str) -> list[tuple[str, ...]]:
+    """Return where the address of a broker leads, whatever it is spelled like: kind, host, port and database of each.
+
+    Two names of one machine are two places, but for those of this one.
+    """
+    found: list[tuple[str, ...]] = []
+    for one in address_of(url).url.split(";"):
+        scheme, _, rest = one.partition("://")
+        if scheme == "redis+socket":
+            path, _, query = rest.partition("?")
+            found.append(("redis", path, "", parse_qs(query).get("virtual_host", ["0"])[0]))
+            continue
+        connection: Any = Connection(one)
+        kind = {"rediss": "redis", "amqps": "amqp", "pyamqp": "amqp"}.get(scheme, scheme)
+        host = "localhost" if connection.hostname in LOOPBACK else connection.hostname or "localhost"
+        port = connection.port or connection.transport.default_port
+        at = str(connection.virtual_host or "").strip("/")
+        found.append((kind, host, str(port), at or ("" if kind == "amqp" else "0")))
+    return sorted(found)
+
+
+def broker_of(app: Celery) -> str:
+    """Return the address from which workers of an application take messages; several with semicolons between them."""
+    connection: Any = app.connection_for_read()
+    return ";".join(connection.alt) or str(app.conf.broker_read_url or connection.as_uri(include_password=True))
 
 
 def broker_fault(url: str) -> str:

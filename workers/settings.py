@@ -28,6 +28,12 @@ class WorkerSettings:
     queue_type: str = "classic"
     """`COATCHECK_QUEUE_TYPE`: `classic`, or `quorum` for queues that RabbitMQ replicates; it decides when a queue is
     first made."""
+    broker_prefix: str = "coatcheck:broker:"
+    """`COATCHECK_BROKER_PREFIX`: what the keys of the broker on Redis begin with; that of a team's own Celery
+    application, mostly none, where its workers run the tools (docs/in-your-project.md)."""
+    control_exchange: str = "coatcheck.control"
+    """`COATCHECK_CONTROL_EXCHANGE`: where workers hear of what is to be ended; that of a team's own Celery application,
+    mostly `celery`, where its workers run the tools."""
     concurrency: int = 2
     """`COATCHECK_CONCURRENCY`: how many runs one worker works on at a time."""
     max_runs: int = 3
@@ -82,6 +88,8 @@ class WorkerSettings:
                 cls.queue_type,
                 validate=OneOf(["classic", "quorum"], error="must be classic or quorum"),
             ),
+            broker_prefix=env.str("COATCHECK_BROKER_PREFIX", cls.broker_prefix),
+            control_exchange=env.str("COATCHECK_CONTROL_EXCHANGE", cls.control_exchange),
             concurrency=env.int("COATCHECK_CONCURRENCY", cls.concurrency, validate=positive),
             max_runs=env.int("COATCHECK_MAX_RUNS", cls.max_runs, validate=positive),
             max_result_bytes=env.int("COATCHECK_MAX_RESULT_BYTES", cls.max_result_bytes, validate=positive),

@@ -1,7 +1,7 @@
 """The Celery application of the platform: names, queues and how messages are treated."""
 
 from celery import Celery
-from kombu import Queue
+from kombu import Exchange, Queue
 
 from coatcheck.tasks_store import StoreSettings
 from coatcheck.workers.addresses import Address, address_of
@@ -27,7 +27,7 @@ def create_celery(settings: WorkerSettings, store: StoreSettings, *, reply_secon
     broker = address_of(settings.broker_url)
     results = address_of(settings.result_backend)
     over_redis = {
-        "global_keyprefix": f"{NAMESPACE}:broker:",
+        "global_keyprefix": settings.broker_prefix,
         "socket_timeout": reply_seconds,
         "socket_connect_timeout": reply_seconds,
         "socket_keepalive": True,
@@ -35,11 +35,11 @@ def create_celery(settings: WorkerSettings, store: StoreSettings, *, reply_secon
     lead(app, broker, results)
     app.conf.update(
         task_default_queue=settings.queue,
-        task_queues=[Queue(settings.queue, queue_arguments={"x-queue-type": settings.queue_type})],
+        task_queues=[queue_of_tools(settings)],
         task_create_missing_queue_type=settings.queue_type,
         task_default_exchange=settings.queue,
         task_default_routing_key=settings.queue,
-        control_exchange=f"{NAMESPACE}.control",
+        control_exchange=settings.control_exchange,
         event_exchange=f"{NAMESPACE}.events",
         event_queue_prefix=f"{NAMESPACE}.events",
         broker_transport_options={**(over_redis if broker.is_redis else {}), **broker.options},
@@ -74,6 +74,14 @@ def create_celery(settings: WorkerSettings, store: StoreSettings, *, reply_secon
     if results.is_tls:
         app.conf.redis_backend_use_ssl = store.tls_options
     return app
+
+
+def queue_of_tools(settings: WorkerSettings) -> Queue:
+    """Return the queue of tools that name none of their own, declared alike wherever it is used."""
+    exchange = Exchange(settings.queue, type="direct")
+    return Queue(
+        settings.queue, exchange, routing_key=settings.queue, queue_arguments={"x-queue-type": settings.queue_type}
+    )
 
 
 def lead(app: Celery, broker: Address, results: Address) -> None:

@@ -83,6 +83,11 @@ class Dispatcher:
         backend.add_pending_result = lambda result, *_args, **_options: result
         return app
 
+    @property
+    def backend(self) -> Any:
+        """This process's result backend, which counts the parts of resume chords."""
+        return self._app.backend
+
     def send_run(self, run: NextRun) -> None:
         """The message that starts this run is with the broker."""
         with self._turn(), self._broker_errors(), self._app.producer_or_acquire() as producer:
@@ -213,7 +218,7 @@ class Dispatcher:
         try:
             yield
         except self._refusals as fault:
-            raise BrokerRefused(f"The broker refuses what this program needs: {_named(fault)}") from fault
+            raise BrokerRefused(f"The broker refuses what this program needs: {self._named(fault)}") from fault
         except self._faults as fault:
             raise BrokerUnavailable(str(fault)) from fault
 
@@ -234,6 +239,17 @@ class Dispatcher:
             f"none takes {task} from the queue {queue}" for queue, task in needed if (queue, task) not in served
         ]
 
+    def _named(self, fault: BaseException) -> str:
+        """Return the words of the broker, and those that a Redis leaves out of them."""
+        words = str(fault).partition(" script: on ")[0]
+        prefix = self._settings.broker_prefix
+        if words.endswith("access a channel"):
+            channel = f"{prefix}/0.{self._settings.control_exchange}.pidbox"
+            return f"{words}; workers listen to {channel}, which an ACL must name whole"
+        if words.endswith("access a key"):
+            return f"{words}; those of the broker begin with {prefix}"
+        return words
+
     def queue_of(self, tool: str) -> str:
         """The queue that messages of this tool wait in."""
         known = self._catalogue.get(tool)
@@ -246,18 +262,6 @@ def _shown(run: NextRun, *args: str) -> dict[str, Any]:
     Left to itself, Celery would find out how to show what it does not know.
     """
     return {"argsrepr": repr(args), "kwargsrepr": repr({"owner": run.owner_tag})}
-
-
-def _named(fault: BaseException) -> str:
-    """Return the words of the broker, and those that a Redis leaves out of them."""
-    words = str(fault).partition(" script: on ")[0]
-    if words.endswith("access a channel"):
-        return (
-            f"{words}; workers listen to {NAMESPACE}:broker:/0.{NAMESPACE}.control.pidbox, which an ACL must name whole"
-        )
-    if words.endswith("access a key"):
-        return f"{words}; those of the broker begin with {NAMESPACE}:broker:"
-    return words
 
 
 Errors = tuple[type[BaseException], ...]

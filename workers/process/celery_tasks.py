@@ -1,30 +1,43 @@
 """The Celery tasks of a worker: one for each tool, one for the header of the resume chord."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from celery import Celery
 
 from coatcheck.workers.messages.celery_app import ACCEPT
-from coatcheck.workers.process.lost_processes import RunRequest, requests_of
+from coatcheck.workers.process.lost_processes import requests_of
 from coatcheck.workers.runs.lease import HARD_LIMIT_GRACE_SECONDS
 from coatcheck.workers.runs.resume import accept
 from coatcheck.workers.runs.runner import Runner
 from coatcheck.workers.toolkit.tool import Catalogue, Tool
 
+OURS: Final[dict[str, Any]] = {
+    "ignore_result": True,
+    "acks_late": False,
+    "reject_on_worker_lost": False,
+    "store_errors_even_if_ignored": False,
+    "track_started": False,
+    "serializer": "json",
+}
+"""Options of our Celery tasks, whatever the settings of the application say. A redelivered message would meet a live
+run; the record says what became of it, not the result backend."""
 
-def register(app: Celery, catalogue: Catalogue, runner: Runner) -> None:
-    """Every tool of the catalogue is a Celery task of its own name."""
+
+def register(app: Celery, catalogue: Catalogue, runner: Runner, base: Any = None) -> None:
+    """Every tool of the catalogue is a Celery task of its own name, of the class `base` if one is given."""
+    options = {**OURS, "base": base}
     request = requests_of(runner)
     for tool in catalogue:
-        _register_tool(app, tool, runner, request)
+        _register_tool(app, tool, runner, {**options, "Request": request})
     store = runner.store
 
-    @app.task(name=ACCEPT, ignore_result=True)
+    @app.task(name=ACCEPT, **options)
     def accept_answer(task_id: str, input_key: str) -> str:
         return accept(store, task_id, input_key)
 
 
-def _register_tool(app: Celery, tool: Tool, runner: Runner, request: type[RunRequest]) -> None:
+def _register_tool(app: Celery, tool: Tool, runner: Runner, options: Mapping[str, Any]) -> None:
     limits: dict[str, float] = {}
     if tool.time_limit_ms is not None and tool.exposed is None:
         soft = tool.time_limit_ms / 1000
@@ -33,5 +46,5 @@ def _register_tool(app: Celery, tool: Tool, runner: Runner, request: type[RunReq
     def run_tool(task_id: str) -> str:
         return runner.run(tool, task_id)
 
-    options: dict[str, Any] = {"name": tool.celery_name, "ignore_result": True, "Request": request, **limits}
-    app.task(**options)(run_tool)
+    all_options: dict[str, Any] = {"name": tool.celery_name, **options, **limits}
+    app.task(**all_options)(run_tool)

@@ -6,6 +6,8 @@ import signal
 import struct
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 MOMENT_SECONDS = 1.0
@@ -62,6 +64,18 @@ class SigtermHeeded:
         if self._heeds != os.getpid():
             self._heeds = os.getpid()
             signal.signal(signal.SIGTERM, self._on_sigterm)
+
+    @contextmanager
+    def heeded(self) -> Iterator[None]:
+        """Heed the signal in this way for the length of the block, in a process of a pool."""
+        if self._heeds == os.getpid():
+            yield
+            return
+        before = signal.signal(signal.SIGTERM, self._on_sigterm)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGTERM, before)
 
     def _on_sigterm(self, *_: Any) -> None:
         decision = threading.Timer(MOMENT_SECONDS, self._decide)
