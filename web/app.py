@@ -7,6 +7,7 @@ from flask import Flask, Response
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from coatcheck.web.access.access_policy import AccessPolicy
+from coatcheck.web.auth.authenticator import Known
 from coatcheck.web.legacy import REVISIONS, LegacyHandler
 from coatcheck.web.methods.discover import Discover
 from coatcheck.web.methods.subscriptions import Subscriptions
@@ -32,8 +33,10 @@ from coatcheck.workers.toolkit.catalogue import load_catalogue
 from coatcheck.workers.toolkit.tool import Catalogue
 
 
-def create_app(settings: ServerSettings) -> Flask:
+def create_app(settings: ServerSettings, known: Known | None = None) -> Flask:
     """Create the WSGI application. Nothing is connected before the first request.
+
+    `known` identifies callers instead of a token.
 
     Raises:
         ToolModuleError, ToolFileError, ToolDefinitionError: a tool cannot be offered as it is.
@@ -41,7 +44,7 @@ def create_app(settings: ServerSettings) -> Flask:
     """
     catalogue = load_catalogue(settings.workers)
     connections = ConnectionsOfProcess(settings, catalogue)
-    access_policy = AccessPolicy(settings, catalogue, connections)
+    access_policy = AccessPolicy(settings, catalogue, connections, known)
     jobs = Jobs(connections, catalogue, access_policy.limits)
     calls = Calls(settings, connections, jobs)
     sealer = StateSealer(_secret(settings, connections), settings.web.state_ms // 1000)

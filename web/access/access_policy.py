@@ -7,7 +7,7 @@ from flask import Blueprint, Request
 from coatcheck.web.access.client_address import client_address
 from coatcheck.web.access.limits import Limits
 from coatcheck.web.access.scopes import Scopes, all_scopes
-from coatcheck.web.auth.authenticator import authenticator
+from coatcheck.web.auth.authenticator import Known, authenticator, by_function, by_header
 from coatcheck.web.auth.challenge import Challenger
 from coatcheck.web.auth.resource_metadata import metadata, metadata_url
 from coatcheck.web.errors import LimitReached, Unauthenticated
@@ -26,8 +26,14 @@ PRIVATE = "private"
 class AccessPolicy:
     """Authenticates requests, and checks the scopes and limits of calls."""
 
-    def __init__(self, settings: ServerSettings, catalogue: Catalogue, connections: Callable[[], Connections]) -> None:
-        """Raises InvalidSettings for tokens that cannot be read."""
+    def __init__(
+        self,
+        settings: ServerSettings,
+        catalogue: Catalogue,
+        connections: Callable[[], Connections],
+        known: Known | None = None,
+    ) -> None:
+        """`known` identifies callers instead of a token. Raises InvalidSettings for tokens that cannot be read."""
         auth = settings.auth
         self._settings = settings
         is_open = auth.mode == "none"
@@ -35,7 +41,9 @@ class AccessPolicy:
         self._asked_scopes = auth.asked_scopes or all_scopes(catalogue, auth.method_scopes)
         resource = settings.web.resource
         challenger = Challenger(metadata_url(resource) if auth.mode == "oauth" else "", self._asked_scopes)
-        self._authenticate = authenticator(auth, resource, challenger)
+        self._authenticate = (
+            by_header(authenticator(auth, resource, challenger)) if known is None else by_function(known, challenger)
+        )
         self.scopes = Scopes(catalogue, auth.method_scopes, challenger)
         self.limits = Limits(
             settings.limits,
@@ -55,7 +63,7 @@ class AccessPolicy:
             IssuerUnavailable: the credentials cannot be verified.
         """
         try:
-            return self._authenticate(request.headers.get("Authorization"))
+            return self._authenticate(request.environ)
         except Unauthenticated as fault:
             try:
                 self.limits.check_failure(client_address(request.environ, self._settings.limits.trusted_proxies))

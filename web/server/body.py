@@ -1,7 +1,7 @@
 """Read request bodies within limits of size and time."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, Final
 
 from flask import Request
@@ -10,7 +10,7 @@ from gunicorn.http.errors import ParseException
 
 from coatcheck.web.errors import BodyTooLarge, BodyTooSlow, MalformedBody
 from coatcheck.web.server.memory_limit import CHUNK_BYTES, MemoryLimit
-from coatcheck.web.server.threads import LARGE_BODY_BYTES
+from coatcheck.web.server.threads import LARGE_BODY_BYTES, is_cooperative
 
 SOCKET_KEY: Final = "gunicorn.socket"
 """WSGI environ key of the connection, set by gunicorn."""
@@ -59,8 +59,10 @@ class BodyReader:
         body = request.environ["wsgi.input"]
         is_read = False
         if not isinstance(refusal, BodyTooLarge | BodyTooSlow | MalformedBody):
-            with suppress(OSError, ParseException), Timeout(DISCARD_S, False):  # type: ignore[arg-type]
-                is_read = len(body.read(DISCARD_BYTES)) < DISCARD_BYTES
+            connection = request.environ.get(SOCKET_KEY)
+            if is_cooperative() or connection is not None:  # else nothing would end the wait for it
+                with suppress(OSError, ParseException), _patient(connection, DISCARD_S), _limit(DISCARD_S, False):
+                    is_read = len(body.read(DISCARD_BYTES)) < DISCARD_BYTES
         if not is_read and hasattr(body, "force_close"):
             body.force_close()
 
@@ -70,7 +72,8 @@ class BodyReader:
     def _read(self, environ: Mapping[str, Any], most: int) -> bytes:
         source = environ["wsgi.input"]
         try:
-            with _patient(environ.get(SOCKET_KEY)), Timeout(self._limit_s, BodyTooSlow(BODY_TOO_LATE)):
+            limit = _limit(self._limit_s, BodyTooSlow(BODY_TOO_LATE))
+            with _patient(environ.get(SOCKET_KEY), self._limit_s), limit:
                 body: bytes = source.read(most) if most <= LARGE_BODY_BYTES else self._in_pieces(source, most)
         except OSError as fault:
             raise BodyTooSlow(BODY_TOO_LATE) from fault
@@ -88,14 +91,20 @@ class BodyReader:
         return bytes(body)
 
 
+def _limit(seconds: float, fault: Exception | bool) -> AbstractContextManager[object]:
+    """Limit the whole block; where a block cannot be interrupted, the connection's own timeout alone holds."""
+    limit: AbstractContextManager[object] = Timeout(seconds, fault) if is_cooperative() else nullcontext()  # type: ignore[arg-type]
+    return limit
+
+
 @contextmanager
-def _patient(connection: Any) -> Iterator[None]:
-    """Suspend the connection's own timeout, which is that of a response."""
+def _patient(connection: Any, limit_s: float) -> Iterator[None]:
+    """Suspend the connection's own timeout, which is that of a response, or set it where no other limit holds."""
     if connection is None:
         yield
         return
     limit = connection.gettimeout()
-    connection.settimeout(None)
+    connection.settimeout(None if is_cooperative() else limit_s)
     try:
         yield
     finally:

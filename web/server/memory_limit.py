@@ -12,7 +12,7 @@ from greenlet import greenlet
 
 from coatcheck.web.errors import TooManyWaiting
 from coatcheck.web.protocol.response import ResponseGenerator
-from coatcheck.web.server.threads import LARGE_BODY_BYTES
+from coatcheck.web.server.threads import LARGE_BODY_BYTES, is_cooperative
 
 MAX_HELD_BYTES: Final = 24 * 1024 * 1024
 """Bytes of large bodies and responses in one process above which slow clients are cut off."""
@@ -52,6 +52,7 @@ class MemoryLimit:
     """Limits the memory that all clients of a process hold.
 
     Above the limit, the client that has held memory longest is cut off. A client of ordinary speed finishes earlier.
+    Where each request has a thread, the number of threads is the limit.
     """
 
     def __init__(self) -> None:
@@ -65,6 +66,9 @@ class MemoryLimit:
 
         The block receives a function that adds bytes.
         """
+        if not is_cooperative():
+            yield lambda _size: None
+            return
         mine = HeldMemory(gevent.getcurrent())
         self._held[mine] = None
         try:
@@ -127,6 +131,9 @@ class LargeRequestLimit:
         Raises:
             TooManyWaiting: too many others wait.
         """
+        if not is_cooperative():
+            yield
+            return
         try:
             with self._memory.hold(size):
                 self._free.acquire()
@@ -146,7 +153,7 @@ class WaitingBodyLimit:
 
     def hold(self, answering: ResponseGenerator, size: int) -> ResponseGenerator:
         """Return the generator, with `size` bytes held until it ends. Raises TooManyWaiting."""
-        if size <= LARGE_BODY_BYTES:
+        if size <= LARGE_BODY_BYTES or not is_cooperative():
             return answering  # limited by the number of calls, so that large bodies do not block small ones
         if self._total + size > MAX_WAITING_BODY_BYTES:
             raise TooManyWaiting("Too many calls with large arguments are waiting; try again, or use tasks")

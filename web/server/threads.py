@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 import gevent
+from gevent import monkey
 from gevent.event import AsyncResult, Event
 from gevent.threadpool import ThreadPool
 
@@ -41,12 +42,20 @@ THREAD_CHECK_S: Final = 2.0
 """Seconds within which the thread's loop must respond, once a call has timed out."""
 
 
+def is_cooperative() -> bool:
+    """Tell whether the requests of this process share one thread, because gevent patched it, as in our own server.
+
+    Under another server each request has a thread, which can block without harm to others, and there are few of them.
+    """
+    return monkey.is_module_patched("threading")
+
+
 def compute(function: Callable[..., T], *args: Any, size: int = 0) -> T:
     """Call a function that uses its arguments alone; in another thread when these are large.
 
     They are large when the request is, or when `size` in bytes says so.
     """
-    if size <= LARGE_BODY_BYTES and not is_large_request.get():
+    if (size <= LARGE_BODY_BYTES and not is_large_request.get()) or not is_cooperative():
         return function(*args)
     result: AsyncResult[Any] = AsyncResult()
     gevent.get_hub().threadpool.apply(_finish, (result, partial(copy_context().run, function, *args)))
@@ -65,6 +74,8 @@ class AuthorCodeThread:
 
     def run(self, function: Callable[[], T]) -> T:
         """Call the function in the thread; return or raise what it does."""
+        if not is_cooperative():
+            return function()
         result: AsyncResult[Any] = AsyncResult()
         in_context = partial(copy_context().run, function)
         hub: Any = self._hub.get().get()

@@ -144,6 +144,8 @@ class ServerSettings:
     web: WebSettings
     auth: AuthSettings = field(default_factory=AuthSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
+    waiting_threads: int | None = None
+    """How many threads of another server can be held by calls that wait and by streams; None where these hold none."""
 
 
 def read_settings() -> ServerSettings:

@@ -13,6 +13,7 @@ from gevent.monkey import get_original
 from coatcheck.web.protocol.response import ResponseGenerator, RpcResponse
 from coatcheck.web.protocol.sse import COMMENT, MAX_SILENCE_S, sse_event
 from coatcheck.web.server.memory_limit import MemoryLimit
+from coatcheck.web.server.threads import is_cooperative
 from coatcheck.web.streams.waiting import WAKE
 
 READABLE: Final = 1
@@ -26,12 +27,17 @@ class ClientConnection:
     def __init__(self, connection: socket.socket | None) -> None:
         """Without a connection, a disconnect is not noticed."""
         self._connection = connection
-        self.has_left = False
+        self._has_left = False
+
+    @property
+    def has_left(self) -> bool:
+        """The client closed the connection."""
+        return self._has_left or (not is_cooperative() and is_closed(self._connection))
 
     @contextmanager
     def watch_for_close(self) -> Iterator[None]:
         """Wake the wait when the client disconnects during the block."""
-        if self._connection is None:
+        if self._connection is None or not is_cooperative():
             yield
             return
         wake = WAKE.get()
@@ -39,8 +45,8 @@ class ClientConnection:
 
         def look() -> None:
             watcher.stop()  # else it would be called again and again for what the client sends ahead
-            self.has_left = is_closed(self._connection)
-            if self.has_left and wake is not None:
+            self._has_left = is_closed(self._connection)
+            if self._has_left and wake is not None:
                 wake()
 
         watcher.start(look)
@@ -83,9 +89,10 @@ def wait_for_response(answering: ResponseGenerator, client: ClientConnection) ->
     """Return the response; None when the client disconnected, which cancelled the call."""
     try:
         with client.watch_for_close():
-            while not client.has_left:
+            while True:
                 next(answering)
-            return None
+                if client.has_left:
+                    return None
     except StopIteration as end:
         answer: RpcResponse = end.value
         return answer

@@ -19,8 +19,8 @@ class ConcurrencyLimit:
     def __init__(self, name: str, most: int, most_of_one: int, full: Callable[[], WebError]) -> None:
         """`most_of_one` 0 is no limit for one owner; `full` creates the error of a full process."""
         self._name = name
-        self._most = most
-        self._most_of_one = most_of_one or most
+        self.most = most
+        self._most_of_one = most_of_one
         self._full = full
         self._taken: Counter[Owner] = Counter()
         self._lock = threading.Lock()
@@ -40,9 +40,9 @@ class ConcurrencyLimit:
             LimitReached: the owner has no free slot.
         """
         with self._lock:
-            if self._taken.total() >= self._most:
+            if self._taken.total() >= self.most:
                 raise self._full()
-            if self._taken[owner] >= self._most_of_one:
+            if self._most_of_one and self._taken[owner] >= self._most_of_one:
                 raise LimitReached(
                     self._name, f"You have as many {self._name} as you may; end one, or poll", CONCURRENCY_RETRY_S
                 )

@@ -79,5 +79,12 @@ class ConnectionsOfProcess:
             0 if is_open else web.waiting_per_owner,
             lambda: TooManyWaiting("Too many calls are waiting for their results; try again, or use tasks"),
         )
+        if settings.waiting_threads is not None:
+            streams = waiting = ConcurrencyLimit(
+                "waiting calls",
+                settings.waiting_threads,
+                0,
+                lambda: TooManyWaiting("This server has no thread left in which a call can wait; poll, or use tasks"),
+            )
         dispatcher = Dispatcher(settings.workers, settings.store, self._catalogue)
         return Connections(store, feed, TaskBroadcaster(store, feed, streams), waiting, dispatcher)

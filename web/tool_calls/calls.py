@@ -1,7 +1,7 @@
 """What every tool call needs: validation, the job, a slot to wait in, and the final result."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from coatcheck.tasks_store import NewTask, Owner, StoreError, StoreUnavailable, 
 from coatcheck.web.errors import CallFailed, LimitReached, TooManyWaiting
 from coatcheck.web.protocol.call import Call
 from coatcheck.web.protocol.serialization import Result, compact_json
-from coatcheck.web.server.threads import AuthorCodeThread, compute
+from coatcheck.web.server.threads import AuthorCodeThread, compute, is_cooperative
 from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.connections import ConnectionsOfProcess
 from coatcheck.web.streams.waiting import Progress
@@ -36,7 +36,7 @@ class Calls:
         """Run a tool in this process. Raises CallFailed, and what a ServedTool raises."""
         if isinstance(tool, ServedTool):
             return tool.serve(call, arguments)
-        with self.slot(call.owner):
+        with self.slot(call.owner) if is_cooperative() else nullcontext():  # else it is a request like any other
             ending = self.author_code.run(partial(run_inline, tool, arguments, self._settings.workers))
         self._connections.measures.count(RUNS, tool.name, ending.outcome)
         if ending.error is not None:
