@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "web": "Serve the MCP endpoint.",
     "worker": "Run tools.",
     "flower": "Show workers and runs in Flower.",
+    "expose": "Offer the tasks of a Celery application as tools.",
     "check": "Try every part of a deployment, from where it runs.",
     "token": "Make a token for a server that keeps a list of them.",
     "stdio": "Be an MCP server on standard input and output.",
