@@ -32,7 +32,7 @@ from coatcheck.workers.messages.dispatcher import Dispatcher
 from coatcheck.workers.messages.other_application import Cluster
 from coatcheck.workers.process.celery_tasks import register
 from coatcheck.workers.process.lost_processes import cancel_run, in_background
-from coatcheck.workers.process.pools import BusyProcesses, Places, Reaper, SignOfLife, consuming
+from coatcheck.workers.process.pools import BusyProcesses, NoPrefetch, Places, Reaper, SignOfLife, consuming
 from coatcheck.workers.runs.lease import LeaseKeeper
 from coatcheck.workers.runs.runner import Runner
 from coatcheck.workers.runs.shutdown import Drain, SigtermHeeded
@@ -80,7 +80,7 @@ runner = Runner(store, LeaseKeeper(store, drain), settings, dispatcher.send_run,
 register(app, catalogue, runner)
 app.steps["worker"].update([Reaper, BusyProcesses, Places])
 app.conf.worker_consumer = "coatcheck.workers.process.consumer:Consumer"
-app.steps["consumer"].add(SignOfLife)
+app.steps["consumer"].update([SignOfLife, NoPrefetch])
 
 sigterm = SigtermHeeded(drain)
 signals.task_prerun.connect(sigterm.heed)
