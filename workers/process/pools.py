@@ -142,7 +142,7 @@ class NoPrefetch(bootsteps.StartStopStep):
 
         def has_room() -> bool:
             places = getattr(consumer.controller, "max_concurrency", None) or consumer.pool.num_processes
-            return len(reserved_requests) < places and can_consume()
+            return len(reserved_requests) < places and bool(can_consume())
 
         qos.can_consume = has_room
 
