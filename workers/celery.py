@@ -11,7 +11,7 @@ from celery import signals
 
 from coatcheck.workers.messages.celery_app import create_celery
 from coatcheck.workers.process.celery_tasks import register
-from coatcheck.workers.process.pools import BusyProcesses, Places, Reaper, SignOfLife
+from coatcheck.workers.process.pools import BusyProcesses, NoPrefetch, Places, Reaper, SignOfLife
 from coatcheck.workers.process.tool_worker import ToolWorker
 from coatcheck.workers.runs.shutdown import SigtermHeeded
 from coatcheck.workers.telemetry.flower_guard import guard_flower
@@ -28,7 +28,7 @@ app = create_celery(settings, tools.store_settings)
 register(app, tools.catalogue, tools.runner)
 app.steps["worker"].update([Reaper, BusyProcesses, Places])
 app.conf.worker_consumer = "coatcheck.workers.process.consumer:Consumer"
-app.steps["consumer"].add(SignOfLife)
+app.steps["consumer"].update([SignOfLife, NoPrefetch])
 
 sigterm = SigtermHeeded(tools.drain)
 signals.task_prerun.connect(sigterm.heed)

@@ -1,5 +1,6 @@
 """The distribution, installed beside a project that has packages named like the folders of this repository."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from zipfile import ZipFile
 import pytest
 
 from tests.support.platform import ROOT, Platform
+from tests.support.valkey import Valkey
 
 PARTS = ("client", "launch", "tasks_store", "web", "workers")
 
@@ -73,6 +75,58 @@ def project(tmp_path: Path) -> Path:
         (tmp_path / part / "__init__.py").write_text(f'NAME = "their {part}"\n')
     (tmp_path / "their_tools.py").write_text(THEIR_TOOLS)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def beside_celery(built: Path) -> tuple[Path, dict[str, str], dict[str, str]]:
+    """An environment with Celery 5.7.0 that the wheel was installed into, and its versions before and after."""
+    folder = built / "beside"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = folder / "bin" / "python"
+    pip("--python", python, "install", "celery[redis]==5.7.0")
+    before = versions(python)
+    pip("--python", python, "install", *built.glob("*.whl"))
+    return folder, before, versions(python)
+
+
+def versions(python: Path) -> dict[str, str]:
+    """The version of each package of an environment."""
+    command = [python, "-m", "pip", "list", "--format=json", "--disable-pip-version-check"]
+    printed = subprocess.run(command, capture_output=True, check=True).stdout
+    return {package["name"]: package["version"] for package in json.loads(printed)}
+
+
+def test_it_changes_no_version_of_a_project_with_celery(
+    beside_celery: tuple[Path, dict[str, str], dict[str, str]],
+) -> None:
+    _, before, after = beside_celery
+    assert before.items() <= after.items()
+    assert len(after.keys() - before.keys() - {"coatcheck"}) <= 31
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "printed"),
+    [
+        ("--version", 0, "coatcheck, version"),
+        ("check", 0, "ok    "),
+        ("token new ann", 0, ""),
+        ("web --version", 0, "gunicorn"),
+        ("tools", 2, "coatcheck[cli]"),
+        ("run", 2, "coatcheck[embedded]"),
+        ("flower", 2, "coatcheck[flower]"),
+    ],
+)
+def test_a_command_works_or_says_which_extra_it_lacks(
+    beside_celery: tuple[Path, dict[str, str], dict[str, str]], tmp_path: Path, command: str, code: int, printed: str
+) -> None:
+    program = beside_celery[0] / "bin" / "coatcheck"
+    with Valkey(appendonly="yes") as store:
+        env = {"REDIS_URL": store.url, "COATCHECK_TOOLS": "their_tools", "PYTHONPATH": str(tmp_path)}
+        (tmp_path / "their_tools.py").write_text("from coatcheck import tool\n")
+        done = subprocess.run(
+            [program, *command.split()], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=False
+        )
+    assert (done.returncode, printed in done.stdout + done.stderr) == (code, True), done
 
 
 def test_a_wheel_installs_one_top_level_name(built: Path) -> None:

@@ -28,7 +28,8 @@ QUICK: Mapping[str, str] = {
 class Platform:
     """A store that is the broker too, a front door, and any number of workers, started by the Procfile's commands.
 
-    `env` holds for all processes; `start_web` and `start_worker` take more of it for one. They run in `cwd`.
+    `env` holds for all processes; `start_web` and `start_worker` take more of it for one. They run in `cwd`, by the
+    interpreter `python`.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Platform:
         env: Mapping[str, str] | None = None,
         valkey: Valkey | None = None,
         cwd: Path = ROOT,
+        python: str | Path = sys.executable,
     ) -> None:
         self.valkey = valkey or Valkey(appendonly="yes", appendfsync="always")
         self.folder = self.valkey.folder
@@ -46,6 +48,7 @@ class Platform:
         self.webs: list[Process] = []
         self.workers: list[Process] = []
         self._cwd = cwd
+        self._python = str(python)
         self._env = {
             **QUICK,
             "REDIS_URL": self.valkey.url,
@@ -149,7 +152,7 @@ class Platform:
         self, name: str, command: list[str], env: Mapping[str, str], *, pass_fds: Sequence[int] = ()
     ) -> Process:
         """Another process of the platform, not started: `python -m` this command, with the platform's settings."""
-        python = [sys.executable, "-m", *command]
+        python = [self._python, "-m", *command]
         return Process(
             python, name=name, folder=self.folder, env={**self._env, **env}, cwd=self._cwd, pass_fds=pass_fds
         )

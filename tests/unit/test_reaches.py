@@ -10,6 +10,7 @@ from tests.support.platform import ROOT
 
 REACHES = [
     ("kombu.transport.redis", "Channel", "_brpop_read _receive _create_client conn_or_acquire"),
+    ("kombu.transport.virtual.base", "QoS", "can_consume"),
     ("celery.backends.asynchronous", "AsyncBackendMixin", "add_pending_result"),
     ("flower.api.control", "ControlHandler", "prepare"),
     ("gunicorn.http.parser", "RequestParser", "mesg_class"),
@@ -20,6 +21,7 @@ REACHES = [
 
 IN_SOURCE = [
     ("celery.concurrency.asynpool", "_busy_workers _fileno_to_inq"),
+    ("celery.concurrency.prefork", "self.flush"),
     ("billiard.pool", "_iterinactive _pool _cache _write_to _accepted _controlled_termination inqW_fd"),
     ("gunicorn.http.body", "limit_trailer_section parser length"),
     ("redis.connection", "self.retry"),

@@ -31,6 +31,9 @@ def create_celery(settings: WorkerSettings, store: StoreSettings, *, reply_secon
         "socket_timeout": reply_seconds,
         "socket_connect_timeout": reply_seconds,
         "socket_keepalive": True,
+        # The record promises the run, and the sweeper resends a lost message. And Celery 5.7.0 loses its worker when
+        # Redis goes away while a message is unacknowledged.
+        "ack_emulation": False,
     }
     lead(app, broker, results)
     app.conf.update(

@@ -4,7 +4,9 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final
 
+import celery
 from celery import bootsteps
+from celery.worker.state import reserved_requests
 
 LOOK_SECONDS = 0.5
 """How often a pool is looked through for processes that ended."""
@@ -57,6 +59,15 @@ class BusyProcesses(bootsteps.StartStopStep):
                     yield process
 
         pool._iterinactive = free
+        flush = worker.pool.flush
+
+        def flush_but_keep() -> None:
+            accepted = {number: job for number, job in pool._cache.items() if job._accepted}
+            flush()
+            # Celery 5.5 forgets these too, and with them who is at work.
+            pool._cache.update({number: job for number, job in accepted.items() if not job.ready()})
+
+        worker.pool.flush = flush_but_keep
 
     def register_with_event_loop(self, worker: Any, hub: Any) -> None:
         """A process that works, or ends, is given nothing else; called at every start of the event loop, so after each
@@ -113,6 +124,27 @@ class SignOfLife(bootsteps.StartStopStep):
         """End the ticks, if they had begun."""
         if self._entry is not None:
             self._entry.cancel()
+
+
+class NoPrefetch(bootsteps.StartStopStep):
+    """Lets Celery 5.5 take messages for free processes only, as `worker_disable_prefetch` does from 5.6 on."""
+
+    requires = ("celery.worker.consumer.tasks:Tasks",)
+
+    def include_if(self, consumer: Any) -> bool:
+        """Return whether the setting is wanted, and Celery does not know it."""
+        return celery.VERSION < (5, 6) and bool(consumer.app.conf.worker_disable_prefetch)
+
+    def start(self, consumer: Any) -> None:
+        """Let the new channel take no message while every process has one."""
+        qos = consumer.task_consumer.channel.qos
+        can_consume = qos.can_consume
+
+        def has_room() -> bool:
+            places = getattr(consumer.controller, "max_concurrency", None) or consumer.pool.num_processes
+            return len(reserved_requests) < places and bool(can_consume())
+
+        qos.can_consume = has_room
 
 
 class Places(bootsteps.StartStopStep):
