@@ -115,7 +115,7 @@ from coatcheck.workers.telemetry.metrics import Measures
 counted = {}
 measures = Measures(lambda process, number, counts: counted.update(counts))
 logging.basicConfig()
-loop_monitor.start(measures)
+loop_monitor.start_loop_monitor(measures)
 gevent.sleep(0.1)
 
 def compute_for_long():
