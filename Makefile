@@ -25,8 +25,8 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 COMMAND := printf '\#!/bin/sh\nPYTHONPATH="%s$${PYTHONPATH:+:$$PYTHONPATH}" exec "%s" -m coatcheck "$$@"\n' "$(CURDIR)" "$(CURDIR)/$(BIN)/python" \
 	> $(BIN)/coatcheck && chmod +x $(BIN)/coatcheck
 
-# Tests that share a platform run in one process: see tests/conftest.py.
-PARALLEL := --numprocesses $(TEST_PROCESSES) --dist loadgroup
+# A file's tests run in one process, because they share its platform.
+PARALLEL := --numprocesses $(TEST_PROCESSES) --dist loadfile
 FAST := tests/unit tests/store tests/streams/test_in_process.py
 
 .DEFAULT_GOAL := run

@@ -10,7 +10,6 @@ from redis import Redis
 from coatcheck.tasks_store import Patience, StoreSettings, TaskStore
 from tests.support.leaks import leaked_keys, left_threads
 from tests.support.needs import closing_line
-from tests.support.platform import ROOT
 from tests.support.valkey import Valkey
 from tests.support.waiting import wait_until
 
@@ -20,18 +19,6 @@ def pytest_configure() -> None:
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
-
-
-SHARING = ("auth", "client", "companions", "conformance", "e2e", "exposed", "legacy")
-"""Folders whose files share a platform: side by side, each process would start one of its own."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file in one process, and those of a folder whose files share a platform."""
-    for item in items:
-        folder = item.path.relative_to(ROOT / "tests").parts[0]
-        group = folder if folder in SHARING else item.path.name
-        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

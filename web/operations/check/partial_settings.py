@@ -29,12 +29,12 @@ def parts_at_fault(settings: ServerSettings, at_fault: Collection[str]) -> set[s
 
 def with_defaults(settings: ServerSettings) -> ServerSettings:
     """Return the settings with defaults for invalid variables, so that independent parts can be checked."""
-    return replace(settings, **{one.name: _mended(getattr(settings, one.name)) for one in fields(settings)})
+    parts = {one.name: getattr(settings, one.name) for one in fields(settings)}
+    return replace(settings, **{name: _mended(part) for name, part in parts.items() if is_dataclass(part)})
 
 
 def _mended(part: Any) -> Any:
-    assert is_dataclass(part)
     defaults = {
         one.name: one.default for one in fields(part) if getattr(part, one.name) is None and one.default is not MISSING
     }
-    return replace(part, **defaults)  # type: ignore[type-var]
+    return replace(part, **defaults)
