@@ -48,20 +48,18 @@ def create_app(settings: ServerSettings, known: Known | None = None) -> Flask:
     jobs = Jobs(connections, catalogue, access_policy.limits)
     calls = Calls(settings, connections, jobs)
     sealer = StateSealer(_secret(settings, connections), settings.web.state_ms // 1000)
-    tasks = TaskMethods(connections, jobs, access_policy.scopes, access_policy.limits)
-    added_tools = task_tools(catalogue, settings, connections, jobs, calls, access_policy.scopes, access_policy.limits)
+    tasks = TaskMethods(connections, jobs, access_policy)
+    added_tools = task_tools(catalogue, settings, connections, calls, access_policy)
     offered = Catalogue([*catalogue, *added_tools])
     lists = ListTools(offered, settings.web.page_size, access_policy.cache_scope, access_policy.scopes.may_use)
     methods: Mapping[str, Method] = {
         "server/discover": Discover(settings.web.instructions, access_policy.cache_scope).discover,
         "tools/list": lists.list,
-        "tools/call": CallTool(offered, settings, connections, jobs, calls, sealer).call,
+        "tools/call": CallTool(offered, settings, connections, calls, sealer).call,
         "tasks/get": tasks.get,
         "tasks/update": tasks.update,
         "tasks/cancel": tasks.cancel,
-        "subscriptions/listen": Subscriptions(
-            connections, access_policy.scopes, access_policy.limits, settings.workers.server_info
-        ).listen,
+        "subscriptions/listen": Subscriptions(connections, access_policy, settings.workers.server_info).listen,
     }
 
     def count_limit(limit: str) -> None:
@@ -79,9 +77,7 @@ def create_app(settings: ServerSettings, known: Known | None = None) -> Flask:
     )
     legacy_handlers: list[ProtocolHandler] = []
     if settings.web.legacy:
-        legacy_handlers.append(
-            LegacyHandler(offered, settings, connections, access_policy, jobs, calls, lists, count_limit)
-        )
+        legacy_handlers.append(LegacyHandler(offered, settings, connections, access_policy, calls, lists, count_limit))
     app = DirectFlask("coatcheck")
     app.url_map.strict_slashes = True
     app.url_map.redirect_defaults = False

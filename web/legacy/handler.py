@@ -30,7 +30,6 @@ from coatcheck.web.protocol.response import (
 from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.connections import Connections
 from coatcheck.web.tool_calls.calls import Calls
-from coatcheck.web.tool_calls.jobs import Jobs
 from coatcheck.workers.toolkit.tool import Catalogue
 
 Serve = Callable[[LegacyRequest], LegacyResult | LegacyWait]
@@ -77,20 +76,19 @@ class LegacyHandler:
         settings: ServerSettings,
         connections: Callable[[], Connections],
         access_policy: AccessPolicy,
-        jobs: Jobs,
         calls: Calls,
         lists: ListTools,
         count_limit: Callable[[str], None],
     ) -> None:
         self._admit = access_policy.admit
-        self._responses = ClientResponses(connections, jobs, access_policy.scopes)
+        self._responses = ClientResponses(connections, calls.jobs, access_policy.scopes)
         # Without authentication all callers are one owner; tasks are listed only if they are all on this machine.
         lists_tasks = settings.auth.mode != "none" or not settings.auth.allow_anonymous
         lifecycle = Lifecycle(settings, lists_tasks=lists_tasks)
-        tools = LegacyTools(catalogue, settings, lists, calls, jobs)
+        tools = LegacyTools(catalogue, settings, lists, calls)
         self._methods: dict[str, LegacyMethod] = {}
         self._replies = LegacyResponses(self._methods, count_limit)
-        tasks = LegacyTasks(catalogue, settings, connections, calls, jobs, access_policy.scopes, access_policy.limits)
+        tasks = LegacyTasks(catalogue, settings, connections, calls, access_policy)
         self._methods |= {
             INITIALIZE: LegacyMethod(lifecycle.initialize, "server/discover"),
             "ping": LegacyMethod(lifecycle.ping, "server/discover"),

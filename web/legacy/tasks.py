@@ -7,8 +7,7 @@ from typing import Final
 from marshmallow import fields
 
 from coatcheck.tasks_store import InvalidCursor, Status, Task, TaskNotFound, Wanted
-from coatcheck.web.access.limits import Limits
-from coatcheck.web.access.scopes import Scopes
+from coatcheck.web.access.access_policy import AccessPolicy
 from coatcheck.web.errors import InvalidParams, NotAcceptable, TooManyStreams
 from coatcheck.web.legacy.inputs import can_be_asked, request_message
 from coatcheck.web.legacy.request import LegacyRequest
@@ -25,7 +24,6 @@ from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.connections import Connections
 from coatcheck.web.streams.waiting import WAIT_INTERVAL_S, until
 from coatcheck.web.tool_calls.calls import Calls
-from coatcheck.web.tool_calls.jobs import Jobs
 from coatcheck.workers.toolkit.tool import Catalogue
 
 CANCEL_MARGIN_S: Final = 5.0
@@ -53,16 +51,13 @@ class LegacyTasks:
         settings: ServerSettings,
         connections: Callable[[], Connections],
         calls: Calls,
-        jobs: Jobs,
-        scopes: Scopes,
-        limits: Limits,
+        access_policy: AccessPolicy,
     ) -> None:
         self._catalogue = catalogue
         self._connections = connections
         self._calls = calls
-        self._jobs = jobs
-        self._scopes = scopes
-        self._limits = limits
+        self._scopes = access_policy.scopes
+        self._limits = access_policy.limits
         store = settings.store
         self._cancel_s = (store.cancel_grace_ms + store.sweep_ms) / 1000 + CANCEL_MARGIN_S
 
@@ -139,7 +134,7 @@ class LegacyTasks:
         owner, read = request.call.owner, self._calls.reader(request.call.owner, task.task_id)
         if not task.status.is_terminal:
             with self._calls.slot_if_free(owner) as may_wait, self._connections().feed.watch(task.task_id) as watch:
-                self._jobs.cancel(owner, task.task_id)
+                self._calls.jobs.cancel(owner, task.task_id)
                 limit_s = self._cancel_s if may_wait else 0
                 seen = yield from until(lambda task: task.status.is_terminal, read(), read, watch, limit_s)
             task = seen or read()

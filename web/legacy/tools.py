@@ -29,7 +29,6 @@ from coatcheck.web.settings.web import ServerSettings
 from coatcheck.web.streams.waiting import Progress, until
 from coatcheck.web.tool_calls.calls import Calls
 from coatcheck.web.tool_calls.input_responses import check_declared
-from coatcheck.web.tool_calls.jobs import Jobs
 from coatcheck.web.tool_calls.served_tools import TaskToolAdvice
 from coatcheck.workers.toolkit.tool import Catalogue, Mode
 
@@ -72,12 +71,10 @@ class LegacyTools:
         settings: ServerSettings,
         lists: ListTools,
         calls: Calls,
-        jobs: Jobs,
     ) -> None:
         self._catalogue = catalogue
         self._lists = lists
         self._calls = calls
-        self._jobs = jobs
         self._advice = TaskToolAdvice.by(catalogue)
         self._settings = settings.web
 
@@ -188,7 +185,7 @@ class LegacyTools:
         elif new.idempotency_key:
             how = "It goes on; call again with the same idempotency key for its result."
         else:
-            self._jobs.cancel(new.owner, task.task_id)
+            self._calls.jobs.cancel(new.owner, task.task_id)
             how = f"It was cancelled; {instead}."
         return legacy_call_result(request.revision, self._calls.tool_error(f"{why}. {how}"))
 

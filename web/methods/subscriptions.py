@@ -6,8 +6,7 @@ from typing import Final
 from marshmallow import fields
 
 from coatcheck.tasks_store import Task, TaskNotFound
-from coatcheck.web.access.limits import Limits
-from coatcheck.web.access.scopes import Scopes
+from coatcheck.web.access.access_policy import AccessPolicy
 from coatcheck.web.errors import InvalidParams, NotAcceptable
 from coatcheck.web.methods.tasks import check_knows_tasks
 from coatcheck.web.protocol.call import Call, Params
@@ -48,11 +47,11 @@ class Subscriptions:
     """Serves streams of task states, for clients that do not poll."""
 
     def __init__(
-        self, connections: Callable[[], Connections], scopes: Scopes, limits: Limits, server_info: Mapping[str, str]
+        self, connections: Callable[[], Connections], access_policy: AccessPolicy, server_info: Mapping[str, str]
     ) -> None:
         self._connections = connections
-        self._scopes = scopes
-        self._limits = limits
+        self._scopes = access_policy.scopes
+        self._limits = access_policy.limits
         self._server_info = server_info
 
     def listen(self, call: Call) -> Stream:

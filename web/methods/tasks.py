@@ -6,8 +6,7 @@ from typing import Final
 from marshmallow import fields
 
 from coatcheck.tasks_store import Task
-from coatcheck.web.access.limits import Limits
-from coatcheck.web.access.scopes import Scopes
+from coatcheck.web.access.access_policy import AccessPolicy
 from coatcheck.web.errors import MissingClientCapability
 from coatcheck.web.protocol.call import Call, Params
 from coatcheck.web.protocol.envelope import TASKS_EXTENSION
@@ -42,11 +41,11 @@ class TaskMethods:
     task of this owner.
     """
 
-    def __init__(self, connections: Callable[[], Connections], jobs: Jobs, scopes: Scopes, limits: Limits) -> None:
+    def __init__(self, connections: Callable[[], Connections], jobs: Jobs, access_policy: AccessPolicy) -> None:
         self._connections = connections
         self._jobs = jobs
-        self._scopes = scopes
-        self._limits = limits
+        self._scopes = access_policy.scopes
+        self._limits = access_policy.limits
 
     def get(self, call: Call) -> dict[str, object]:
         """Return the task. Source: ext-tasks, tasks.md, "Task Polling"."""

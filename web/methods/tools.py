@@ -30,7 +30,6 @@ from coatcheck.web.streams.waiting import Progress, until_at_rest
 from coatcheck.web.tool_calls.calls import Calls
 from coatcheck.web.tool_calls.first_inputs import FirstAnswers, collect_first_answers
 from coatcheck.web.tool_calls.input_responses import check_askable, check_declared, checked_answers
-from coatcheck.web.tool_calls.jobs import Jobs
 from coatcheck.web.tool_calls.request_state import CallBinding, RequestState, StateSealer
 from coatcheck.web.tool_calls.served_tools import TaskToolAdvice
 from coatcheck.workers.toolkit.errors import InvalidArguments
@@ -137,14 +136,12 @@ class CallTool:
         catalogue: Catalogue,
         settings: ServerSettings,
         connections: Callable[[], Connections],
-        jobs: Jobs,
         calls: Calls,
         sealer: StateSealer,
     ) -> None:
         self._catalogue = catalogue
         self._settings = settings
         self._connections = connections
-        self._jobs = jobs
         self._calls = calls
         self._sealer = sealer
         self._advice = TaskToolAdvice.by(catalogue)
@@ -240,7 +237,7 @@ class CallTool:
                 task = self._connections().store.get(owner, task_id)
                 answers = checked_answers(task.input_requests, called.responses)
                 if answers:
-                    self._jobs.answer(owner, task_id, answers)
+                    self._calls.jobs.answer(owner, task_id, answers)
                     task = self._connections().store.get(owner, task_id)
             except TaskNotFound as fault:
                 raise InvalidParams("requestState is no longer valid; call again without it") from fault
@@ -264,7 +261,7 @@ class CallTool:
             return self._calls.tool_error(
                 f"{limit}. It goes on; call again with the same idempotency key for its result."
             )
-        self._jobs.cancel(owner, task.task_id)
+        self._calls.jobs.cancel(owner, task.task_id)
         return self._calls.tool_error(
             f"{limit}. It was cancelled; ask for less at once, or use a client that knows tasks."
         )

@@ -29,7 +29,7 @@ class Calls:
     def __init__(self, settings: ServerSettings, connections: ConnectionsOfProcess, jobs: Jobs) -> None:
         self._settings = settings
         self._connections = connections
-        self._jobs = jobs
+        self.jobs = jobs
         self.author_code = AuthorCodeThread()
 
     def inline(self, call: Call, tool: Tool, arguments: Mapping[str, Any]) -> Result | Progress:
@@ -73,18 +73,18 @@ class Calls:
 
     def create_and_start(self, new: NewTask) -> Task:
         """Create the task of a caller who does not wait, and start its job. Raises as `Jobs.create`."""
-        task, is_new = self._jobs.create(new)
+        task, is_new = self.jobs.create(new)
         if is_new:
-            self._jobs.start(new.owner, task)
+            self.jobs.start(new.owner, task)
         return task
 
     @contextmanager
     def create_and_watch(self, new: NewTask) -> Iterator[tuple[Task, Watch]]:
         """Create the task of a caller who waits, start its job, and watch it. Raises as `Jobs.create`."""
-        task, is_new = self._jobs.create(new)
+        task, is_new = self.jobs.create(new)
         with self._connections().feed.watch(task.task_id) as watch:
             if is_new:
-                self._jobs.start(new.owner, task)
+                self.jobs.start(new.owner, task)
             del new  # its arguments can be large, and the wait long
             yield task, watch
 
@@ -114,7 +114,7 @@ class Calls:
         except GeneratorExit:
             if not idempotency_key:
                 with suppress(StoreError):
-                    self._jobs.cancel(owner, task_id)
+                    self.jobs.cancel(owner, task_id)
             raise
 
     def reader(self, owner: Owner, task_id: str) -> Callable[[], Task]:

@@ -1,6 +1,6 @@
 -- Gives a run the lease of a queued task, and hands over all that it needs to begin.
 -- Sent twice with the same run id: the same lease, counted once.
--- Replies: CLAIMED run_number owner tool arguments capabilities trace created expires, steps, inputs
+-- Replies: CLAIMED run_number owner tool arguments capabilities trace created expires, steps, inputs ·
 --          BUSY · PARKED · DELEGATED · TERMINAL · GONE
 --! keys task inputs steps due
 --! args id run_id lease_ms message
