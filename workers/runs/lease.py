@@ -1,7 +1,6 @@
 """Keeps the leases of the runs in this process alive, and brings back what the store and the worker have to say."""
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from typing import TypeVar
 from billiard.exceptions import SoftTimeLimitExceeded
 
 from coatcheck.tasks_store import INTERNAL_ERROR, Claim, RunSuperseded, Status, StoreUnavailable, TaskError, TaskStore
+from coatcheck.tasks_store.per_process import PerProcess
 from coatcheck.workers.runs.shutdown import Drain
 from coatcheck.workers.telemetry.logs import Facts, about
 from coatcheck.workers.toolkit.errors import Cancelled, HandedBack, Superseded
@@ -107,8 +107,7 @@ class LeaseKeeper:
         self._drain = drain
         self._every = store.settings.lease_ms / 1000 / RENEWALS_PER_LEASE
         self._lock = threading.Lock()
-        self._due: dict[Lease, float] = {}
-        self._pid = 0
+        self._due = PerProcess[dict[Lease, float]](dict)
         self._thread = threading.Thread()
 
     @contextmanager
@@ -119,17 +118,15 @@ class LeaseKeeper:
         """
         lease = Lease(claim, self._drain, limit_s)
         with self._lock:
-            if self._pid != os.getpid():
-                self._pid, self._due = os.getpid(), {}
             if not self._thread.is_alive():  # the first lease of a process, since threads do not cross a fork
                 self._thread = threading.Thread(target=self._run, name="coatcheck-leases", daemon=True)
                 self._thread.start()
-            self._due[lease] = time.monotonic() + self._every
+            self._due.get()[lease] = time.monotonic() + self._every
         try:
             yield lease
         finally:
             with self._lock:
-                self._due.pop(lease, None)
+                self._due.get().pop(lease, None)
 
     def _run(self) -> None:
         pause = min(POLL_SECONDS, self._every / 2)
@@ -137,8 +134,9 @@ class LeaseKeeper:
             time.sleep(pause)
             now = time.monotonic()
             with self._lock:
-                due = [lease for lease, at in self._due.items() if at <= now]
-                overdue = [lease for lease in self._due if lease.hard_at <= now]
+                leases = self._due.get()
+                due = [lease for lease, at in leases.items() if at <= now]
+                overdue = [lease for lease in leases if lease.hard_at <= now]
             for lease in due:
                 with about(**lease.facts):
                     self._renew(lease)
@@ -176,5 +174,5 @@ class LeaseKeeper:
             logger.warning("lease of task %s not renewed: %s", lease.task_id, fault)
             return
         with self._lock:
-            if lease in self._due:
-                self._due[lease] = time.monotonic() + self._every
+            if lease in self._due.get():
+                self._due.get()[lease] = time.monotonic() + self._every
