@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from coatcheck.workers.toolkit.content import Audio, EmbeddedResource, Image, ResourceLink, Text, ToolResult
     from coatcheck.workers.toolkit.errors import Cancelled, MissingCapability, ProtocolError, ToolError
     from coatcheck.workers.toolkit.expose import expose
-    from coatcheck.workers.toolkit.headers import Header
+    from coatcheck.workers.toolkit.header_params import Header
     from coatcheck.workers.toolkit.inputs import Answer, Elicit, ElicitURL, Roots, Sample
     from coatcheck.workers.toolkit.tool import tool
 
@@ -46,7 +46,7 @@ _MODULES = {
     "coatcheck.workers.toolkit.content": ("Audio", "EmbeddedResource", "Image", "ResourceLink", "Text", "ToolResult"),
     "coatcheck.workers.toolkit.errors": ("Cancelled", "MissingCapability", "ProtocolError", "ToolError"),
     "coatcheck.workers.toolkit.expose": ("expose",),
-    "coatcheck.workers.toolkit.headers": ("Header",),
+    "coatcheck.workers.toolkit.header_params": ("Header",),
     "coatcheck.workers.toolkit.inputs": ("Answer", "Elicit", "ElicitURL", "Roots", "Sample"),
     "coatcheck.workers.toolkit.tool": ("tool",),
 }

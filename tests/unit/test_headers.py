@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from coatcheck.web.errors import HeaderMismatch
 from coatcheck.web.protocol.headers import check_mirrors, check_params, decoded
-from coatcheck.workers.toolkit.headers import HeaderParam
+from coatcheck.workers.toolkit.header_params import HeaderParam
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 

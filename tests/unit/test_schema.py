@@ -26,7 +26,7 @@ from coatcheck.workers.toolkit.errors import (
     UnsendableValue,
 )
 from coatcheck.workers.toolkit.expose import exposed_tool
-from coatcheck.workers.toolkit.headers import Header, HeaderParam, header_params
+from coatcheck.workers.toolkit.header_params import Header, HeaderParam, header_params
 from coatcheck.workers.toolkit.schemas import (
     NOTHING,
     Arguments,

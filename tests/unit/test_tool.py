@@ -13,7 +13,7 @@ import mcp_types
 import pytest
 
 from coatcheck.workers.toolkit.errors import InvalidRequest, ToolDefinitionError, ToolModuleError
-from coatcheck.workers.toolkit.headers import Header, HeaderParam
+from coatcheck.workers.toolkit.header_params import Header, HeaderParam
 from coatcheck.workers.toolkit.inputs import Elicit
 from coatcheck.workers.toolkit.tool import Catalogue, Tool, tool, tool_of
 

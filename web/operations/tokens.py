@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from io import TextIOWrapper
 
-from coatcheck.web.operations.programs import run_program
+from coatcheck.web.operations.command_line import run_program
 
 LEADING_TEXT = "coatcheck_"
 """Prefix of every token, by which scanners for leaked secrets recognise it."""

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final
 
 from coatcheck.web.errors import HeaderMismatch
-from coatcheck.workers.toolkit.headers import HeaderParam
+from coatcheck.workers.toolkit.header_params import HeaderParam
 
 VERSION_HEADER: Final = "MCP-Protocol-Version"
 METHOD_HEADER: Final = "Mcp-Method"

@@ -15,7 +15,7 @@ from kombu.utils.url import maybe_sanitize_url
 from coatcheck.settings_file import InvalidSettingsFile, add_settings_of_file, left_as_it_was
 from coatcheck.tasks_store import StoreSettings, fault_lines
 from coatcheck.workers.addresses import broker_of, places
-from coatcheck.workers.external.described import described, signature_of_task, tasks_of
+from coatcheck.workers.external.task_tables import described, signature_of_task, tasks_of
 from coatcheck.workers.messages.other_application import Cluster
 from coatcheck.workers.settings import WorkerSettings
 from coatcheck.workers.toolkit.errors import BrokerUnavailable, ToolDefinitionError, WorkersError

@@ -19,7 +19,7 @@ from coatcheck.workers.toolkit.errors import (
     UnsendableValue,
     WorkersError,
 )
-from coatcheck.workers.toolkit.headers import HeaderParam, header_params
+from coatcheck.workers.toolkit.header_params import HeaderParam, header_params
 from coatcheck.workers.toolkit.inputs import InputRequest
 from coatcheck.workers.toolkit.jsonable import jsonable
 from coatcheck.workers.toolkit.schemas import ANY_ARGUMENTS, Arguments, Output, arguments_of, output_of, signature_of

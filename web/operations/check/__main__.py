@@ -14,7 +14,7 @@ from coatcheck.variables import unknown_variables
 from coatcheck.web.operations.check.flower import FlowerSettings
 from coatcheck.web.operations.check.partial_settings import parts_at_fault, with_defaults
 from coatcheck.web.operations.check.parts import PARTS, RUNNING, CheckFailed, CheckWarning, Deployment, catalogue_of
-from coatcheck.web.operations.programs import run_program
+from coatcheck.web.operations.command_line import run_program
 from coatcheck.web.settings.web import read_partial_settings
 from coatcheck.workers.toolkit.tool import Catalogue
 
