@@ -1,1 +1,1 @@
-"""Tools and the jobs that run them."""
+"""Tools, and the jobs that run them on Celery workers."""

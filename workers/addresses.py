@@ -1,4 +1,4 @@
-"""Addresses of servers as Celery spells them, and whether it can use them."""
+"""Convert and check the addresses of brokers and result backends for Celery."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,41 +14,41 @@ from kombu.utils.url import url_to_parts
 
 from coatcheck.tasks_store.address import NOT_UNDERSTOOD, PARAMETERS, SentinelAddress, fault_of_parameters
 
-LOADER: Final[Any] = AppLoader(app=None)  # type: ignore[arg-type]  # it has an application only to load its modules
-"""Finds result backends by their schemes."""
+LOADER: Final[Any] = AppLoader(app=None)  # type: ignore[arg-type]  # it uses an application only to load its modules
+"""Finds the class of a result backend by the scheme of its address."""
 
 
 LOOPBACK: Final = ("127.0.0.1", "::1")
-"""Addresses that `localhost` is a name of."""
+"""Addresses of `localhost`."""
 
 UNPICKLING: Final = {"db": "DatabaseBackend", "database": "DatabaseBackend", "cache": "CacheBackend"}
-"""Celery's result backends whose drivers unpickle what they read, by the beginnings of their addresses."""
+"""Celery's result backends whose drivers unpickle what they read, by scheme."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What Celery needs to find a broker or a result backend."""
+    """The address of a broker or a result backend in Celery's form."""
 
     url: str
     options: dict[str, Any] = field(default_factory=dict)
-    """Transport options that belong to the address."""
+    """Transport options that the address implies."""
 
     @property
     def is_redis(self) -> bool:
-        """True for a single Redis and for one behind Sentinel."""
+        """Whether this is a single Redis, or one behind Sentinel."""
         return self.url.startswith(("redis", "sentinel"))
 
     @property
     def is_tls(self) -> bool:
-        """True when the server proves who it is by a certificate."""
+        """Whether the connection uses TLS."""
         return self.url.startswith("rediss")
 
 
 def address_of(url: str) -> Address:
-    """The address in Celery's spelling.
+    """Return the address in Celery's form.
 
-    `unix://…` and `redis+sentinel://[:password@]host:port[,host:port…]/service[/db]` are spelled as for the store. A
-    Redis Cluster stays as it is: Celery cannot use one.
+    `unix://…` and `redis+sentinel://[:password@]host:port[,host:port…]/service[/db]` are accepted as for the store. The
+    address of a Redis Cluster is not changed: Celery cannot use one.
     """
     parts = urlsplit(url)
     if parts.scheme == "unix":
@@ -66,9 +66,9 @@ def address_of(url: str) -> Address:
 
 
 def places(url: str) -> list[tuple[str, ...]]:
-    """Return where the address of a broker leads, whatever it is spelled like: kind, host, port and database of each.
+    """Return kind, host, port and database of each server in the address of a broker, in a form that can be compared.
 
-    Two names of one machine are two places, but for those of this one.
+    Two names of one machine count as two servers, except for those of this machine.
     """
     found: list[tuple[str, ...]] = []
     for one in address_of(url).url.split(";"):
@@ -87,15 +87,15 @@ def places(url: str) -> list[tuple[str, ...]]:
 
 
 def broker_of(app: Celery) -> str:
-    """Return the address from which workers of an application take messages; several with semicolons between them."""
+    """Return the address from which workers of an application consume messages; several are separated by semicolons."""
     connection: Any = app.connection_for_read()
     return ";".join(connection.alt) or str(app.conf.broker_read_url or connection.as_uri(include_password=True))
 
 
 def broker_fault(url: str) -> str:
-    """Why Celery cannot use this broker, without a word of its address that may be secret; nothing when it can.
+    """Return why Celery cannot use this broker, without secret parts of the address; empty if it can.
 
-    Nothing is connected.
+    Does not connect.
     """
     return _fault(
         url, lambda address: Connection(address.url), "redis://, rediss://, unix://, redis+sentinel:// or amqp://"
@@ -103,7 +103,7 @@ def broker_fault(url: str) -> str:
 
 
 def results_fault(url: str) -> str:
-    """The same of a result backend."""
+    """Return why Celery cannot use this result backend; as `broker_fault`."""
 
     def understood(address: Address) -> None:
         by_url(address.url, LOADER)
@@ -115,15 +115,15 @@ def results_fault(url: str) -> str:
 
 
 def unpickled_by(url: str) -> str:
-    """Return the name of the result backend of this address, if it unpickles what it reads by itself; else nothing.
+    """Return the name of the result backend at this address if it unpickles what it reads; else an empty string.
 
-    `accept_content` means nothing to such a backend: SQLAlchemy keeps results as pickles, and clients of memcached load
-    whatever a value's flags say is one. So whoever writes there runs code in the process that reads.
+    `accept_content` has no effect on such a backend: SQLAlchemy stores results as pickles, and clients of memcached
+    unpickle every value with the flag for it. So anyone who can write there can run code in the process that reads.
     """
     kind = url.partition("://")[0].partition("+")[0]
-    if kind in UNPICKLING:  # its driver need not be installed
+    if kind in UNPICKLING:  # without an import, as the driver may not be installed
         return UNPICKLING[kind]
-    found: Any = by_url(address_of(url).url, LOADER)  # its types miss the second of the two
+    found: Any = by_url(address_of(url).url, LOADER)  # its type stub lacks the second item
     backend = found[0]
     names = {base.__name__ for base in backend.__mro__ if base.__module__.startswith("celery.backends.")}
     return str(backend.__name__) if names & set(UNPICKLING.values()) else ""
@@ -147,7 +147,7 @@ def _fault(url: str, use: Callable[[Address], object], usual: str) -> str:
         return "has a parameter that Celery does not know; leave out what follows the question mark"
     except ImportError as missing:
         if missing.name == scheme:
-            return unknown  # Celery takes what it does not know for a module
+            return unknown  # Celery takes an unknown scheme for a module
         return f"needs the Python module {missing.name}, which is not there; usual are {usual}"
     except (AttributeError, ValueError):
         return NOT_UNDERSTOOD

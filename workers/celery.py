@@ -1,6 +1,6 @@
 """The entry point of a worker and of Flower: `celery -A coatcheck.workers worker`, and `flower`.
 
-Celery finds the application here by name. This is where a worker reads the environment, once.
+Celery imports the application from here by name. A worker reads its environment once, in this module.
 """
 
 import logging
@@ -20,7 +20,7 @@ from coatcheck.workers.telemetry.logs import write_as
 
 tools = ToolWorker.of_environment()
 settings = tools.settings
-# Flower reads its own before any signal of Celery's.
+# Flower reads its variables before Celery sends any signal.
 if "flower" in sys.argv and (faults := flower_faults()):
     sys.exit(f"coatcheck cannot start Flower:\n{faults}")
 
@@ -36,7 +36,7 @@ signals.task_prerun.connect(sigterm.heed)
 
 @signals.celeryd_init.connect
 def speak_to_machines(instance: Any, **_: Any) -> None:
-    """A log that is read by machines has no picture in it, and no plain line before Celery sets its own up."""
+    """Omit Celery's banner from a JSON log, and format the lines before Celery configures logging."""
     if settings.log_format == "json":
         instance.quiet = True
         logging.basicConfig(level=logging.INFO)
@@ -47,13 +47,13 @@ def speak_to_machines(instance: Any, **_: Any) -> None:
 @signals.after_setup_logger.connect
 @signals.after_setup_task_logger.connect
 def set_up_log(logger: logging.Logger, **_: Any) -> None:
-    """Lines of the worker, of the processes of its pool, and of tools look as the setting says."""
+    """Format the lines of the worker, its pool processes and tools as the setting says."""
     write_as(settings.log_format, logger)
 
 
 @signals.import_modules.connect(sender=app)
 def guard(**_: Any) -> None:
-    """Flower sends this once it has read its options, before it listens."""
+    """Check Flower's options. The signal is sent after Flower has read them, and before it listens."""
     guard_flower(may_be_open=settings.allow_open_flower)
 
 

@@ -1,4 +1,4 @@
-"""Tools in the workers of a team's own Celery application."""
+"""Run tools in the workers of a team's own Celery application."""
 
 from importlib import import_module
 from typing import Any
@@ -7,20 +7,20 @@ from celery import Celery, signals
 
 
 def install(app: Celery) -> None:
-    """Let the workers of this Celery application run tools too, beside the Celery tasks that it has.
+    """Let the workers of this Celery application also run tools, beside its own Celery tasks.
 
-    No setting of the application changes. Settings are read and tools imported when a worker starts, after the
-    application's own modules; a worker that cannot run tools ends then, with a sentence for each reason.
+    No setting of the application changes. When a worker starts, it reads the settings and imports the tools after the
+    application's own modules; a worker that cannot run tools exits with a sentence for each reason.
 
     Raises:
-        TypeError: this is no Celery application.
+        TypeError: `app` is not a Celery application.
     """
     if not isinstance(app, Celery):
         raise TypeError(f"coatcheck.install takes a Celery application, and was given {type(app).__name__}")
 
     def begin(instance: Any, **_: Any) -> None:
         if instance.app == app:
-            # The application is imported by processes that only send, too, which need nothing of this.
+            # Processes that only send import the application too, and must not import this.
             import_module("coatcheck.workers.process.in_their_worker").begin(instance.app)
 
     signals.celeryd_init.connect(begin, weak=False, dispatch_uid=f"coatcheck.install:{id(app)}")

@@ -1,4 +1,4 @@
-"""What workers, and whoever sends work to them, need to know of their surroundings."""
+"""Settings of workers, and of processes that send messages to them."""
 
 import json
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from coatcheck.workers.version import VERSION
 
 @dataclass(frozen=True)
 class WorkerSettings:
-    """Which tools there are, and how they are run. Read once, at the entry point of a process."""
+    """Settings of tools, messages and runs. Read once, at the entry point of a process."""
 
     tools: tuple[str, ...] = ("coatcheck.workers.tools",)
     """`COATCHECK_TOOLS`: importable modules, comma-separated."""
@@ -69,11 +69,11 @@ class WorkerSettings:
     server_name: str = "coatcheck"
     """`COATCHECK_SERVER_NAME`: how the server introduces itself."""
     server_version: str = VERSION
-    """Which version it says it is: the distribution's."""
+    """The version of the distribution."""
 
     @classmethod
     def read(cls, env: Env, store: StoreSettings) -> "WorkerSettings":
-        """The settings as the environment has them; faults are kept by `env` and reported when it is sealed."""
+        """Read the settings from the environment. `env` collects faults and raises them when it is sealed."""
         broker_url = env.str("CELERY_BROKER_URL", store.redis_url, validate=_check_broker)
         result_backend = env.str("CELERY_RESULT_BACKEND", store.redis_url, validate=_check_results)
         positive = Range(min=1, error="must be at least 1")
@@ -119,7 +119,7 @@ class WorkerSettings:
 
     @property
     def server_info(self) -> dict[str, str]:
-        """`name` and `version`, as every result carries them."""
+        """`name` and `version`, as in every result."""
         return {"name": self.server_name, "version": self.server_version}
 
 

@@ -1,3 +1,3 @@
-"""The version of the distribution; `pyproject.toml` reads it from here."""
+"""The version of the distribution, which `pyproject.toml` reads from here."""
 
 VERSION = "0.1.0"

@@ -1,1 +1,1 @@
-"""Celery tasks of another application as tools: handed over, watched, and brought to their end."""
+"""Run Celery tasks of another application as tools: delegate, watch and settle them."""

@@ -1,4 +1,4 @@
-"""`coatcheck expose`: the Celery tasks of an application as a file of tools, and whether its workers agree with one."""
+"""`coatcheck expose`: write a file of exposed Celery tasks, or compare one with the application and its workers."""
 
 import argparse
 import os
@@ -23,18 +23,18 @@ from coatcheck.workers.toolkit.expose_file import exposed_in
 from coatcheck.workers.toolkit.tool import Catalogue, Exposed, Tool
 
 WRONG: Final = 1
-"""The exit code when a file and the workers disagree."""
+"""The exit code if the file does not match the application or its workers."""
 
 USAGE: Final = 2
-"""The exit code when nothing could be done."""
+"""The exit code if the command could not be executed."""
 
 
 class Unusable(WorkersError):
-    """What the command was given cannot be used."""
+    """An argument or setting of the command cannot be used."""
 
 
 def main() -> int:
-    """Return the exit code."""
+    """Run the command and return its exit code."""
     parser = argparse.ArgumentParser(prog="coatcheck expose", description="Offer the tasks of a Celery application.")
     parser.add_argument("--app", required=True, help="the application, as for `celery -A`, such as shop.celery:app")
     parser.add_argument("--output", type=Path, help="the file to write, which must not be there yet")
@@ -47,11 +47,11 @@ def main() -> int:
             return _say(_checked(app, options.app, options.check, settings, store))
         text = described(app, options.app)
         if options.output is None:
-            print(text, end="")  # noqa: T201 - what the command is for
+            print(text, end="")  # noqa: T201 - the output of the command
         else:
             _write(options.output, text)
     except WorkersError as fault:
-        print(fault, file=sys.stderr)  # noqa: T201 - for the person who called it
+        print(fault, file=sys.stderr)  # noqa: T201 - the error message of the command
         return USAGE
     return 0
 
@@ -60,7 +60,7 @@ def application(name: str) -> Celery:
     """Return the Celery application of this name, with all its modules imported.
 
     Raises:
-        Unusable: it cannot be imported, or is something else.
+        Unusable: it cannot be imported, or is not a Celery application.
     """
     sys.path.insert(0, str(Path.cwd()))
     try:
@@ -91,7 +91,7 @@ def _settings() -> tuple[WorkerSettings, StoreSettings]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a new file, whole or not at all."""
+    """Create the file with this text, and remove it again if that fails."""
     try:
         file = path.open("x", encoding="utf-8")
     except FileExistsError as fault:
@@ -109,7 +109,7 @@ def _write(path: Path, text: str) -> None:
 def _say(found: Iterator[tuple[str, bool]]) -> int:
     code = 0
     for sentence, is_certain in found:
-        print("wrong" if is_certain else "warn ", sentence)  # noqa: T201 - what the command is for
+        print("wrong" if is_certain else "warn ", sentence)  # noqa: T201 - the output of the command
         code = WRONG if is_certain else code
     if not code:
         print("ok    the file, the application and its workers agree")  # noqa: T201 - as above
@@ -119,7 +119,7 @@ def _say(found: Iterator[tuple[str, bool]]) -> int:
 def _checked(
     app: Celery, name: str, path: Path, settings: WorkerSettings, store: StoreSettings
 ) -> Iterator[tuple[str, bool]]:
-    """Yield a sentence for each disagreement, and whether it is certain."""
+    """Yield a sentence for each mismatch, and whether it is certain."""
     tools = list(Catalogue(exposed_in(str(path))))
     for tool in tools:
         yield from _of_signature(app, name, tool)

@@ -1,4 +1,4 @@
-"""The run of an exposed tool: it hands the work over to another application's worker, and is over."""
+"""The run of an exposed tool, which delegates the work to another application's worker."""
 
 import logging
 from typing import NoReturn
@@ -22,22 +22,21 @@ logger = logging.getLogger(__name__)
 
 
 class Handover:
-    """Sends the work of exposed tools, always under the same message id."""
+    """Sends the work of exposed tools, with the same message id for every run of a task."""
 
     def __init__(self, store: TaskStore, cluster: Cluster) -> None:
         self._store = store
         self._cluster = cluster
 
     def __call__(self, tool: Tool, claim: Claim, lease: Lease) -> NoReturn:
-        """The message is with the other application's broker, and the watchers look after the task.
+        """Send the message to the other application's broker, and leave the task to the watchers.
 
-        A run that died between the two is followed by one that sends the message again, unless something is known of it
-        by then.
+        If a run dies between the two, the next run sends the message again, unless the result backend already knows it.
 
         Raises:
-            Delegated: it is done.
-            NotDelegated: their broker does not answer.
-            InvalidArguments, UnsendableValue, ProtocolError: the work cannot be handed over, now or later.
+            Delegated: the task is delegated.
+            NotDelegated: the broker does not respond.
+            InvalidArguments, UnsendableValue, ProtocolError: the work can never be delegated.
         """
         assert tool.exposed is not None
         arguments = jsonable(tool.arguments.load(orjson.loads(claim.arguments)), where="arguments")
@@ -62,7 +61,7 @@ class Handover:
 
 
 def _trace(claim: Claim) -> dict[str, str]:
-    """The W3C trace context that the call came with, for their worker's instrumentation."""
+    """Return the W3C trace context of the call, for the instrumentation of the other worker."""
     if not claim.trace:
         return {}
     context: dict[str, str] = orjson.loads(claim.trace)

@@ -1,4 +1,4 @@
-"""What the state of somebody else's Celery task means for the client: an ending, or a word on how it gets on."""
+"""Convert the state of another application's Celery task to an ending, or to the progress of the task."""
 
 import json
 from collections.abc import Mapping
@@ -20,31 +20,31 @@ from coatcheck.workers.toolkit.tool import Tool
 RUNNING: Final = "Running"
 
 MAX_WORDS: Final = 500
-"""Characters of a message of theirs that is shown while the work goes on."""
+"""Characters of a message from the other application that is shown while the work continues."""
 
 MAX_NUMBER: Final = 2**53
-"""Beyond it, readers of JSON round. NaN is not within it."""
+"""The largest number that all JSON readers read exactly. The comparison also excludes NaN."""
 
 _DONE = ("current", "done", "progress")
 _TOTAL = ("total",)
 _MESSAGE = ("message", "status", "description")
-"""What the `meta` of a state of progress calls its parts. Celery's own documentation has `current` and `total`."""
+"""Usual keys in the `meta` of a progress state. Celery's documentation uses `current` and `total`."""
 _REASON = ("exc_message", "message", "error", "reason", "detail", "description", "status", "exc_type")
-"""What the `meta` of a failure of their own calls its reason, the best one first."""
+"""Usual keys of the reason in the `meta` of a custom failure, the best one first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a client is told of work that goes on."""
+    """The progress of work that has not ended."""
 
     message: str
-    """Empty when the state says nothing."""
+    """The status message; empty if the state has none."""
     progress: bytes = b""
     """The progress as JSON, for the feed."""
 
 
 def ending_of_state(tool: Tool, state: State, settings: WorkerSettings, what: str) -> Ending | None:
-    """The ending that the state stands for; None while the work goes on."""
+    """Return the ending for the state, or None if the work has not ended."""
     if state.name in (states.PENDING, states.STARTED, states.RETRY, states.RECEIVED):
         return None
     if state.name == states.REVOKED:
@@ -55,7 +55,7 @@ def ending_of_state(tool: Tool, state: State, settings: WorkerSettings, what: st
 
 
 def told_of(state: State) -> Told:
-    """What is said of work that has not ended."""
+    """Return the progress of work that has not ended."""
     match state.name, state.result:
         case states.PENDING, _:
             return Told("")
@@ -72,12 +72,12 @@ def told_of(state: State) -> Told:
 
 
 def lost(message: str) -> Ending:
-    """The ending of work that nobody knows of any more."""
+    """Return the ending of work that is lost."""
     return Ending(Status.FAILED, message, error=TaskError(INTERNAL_ERROR, message))
 
 
 def unseen(tool: Tool, why: str, settings: WorkerSettings, what: str) -> Ending:
-    """Return the ending of work that was taken, and whose result cannot be seen from here."""
+    """Return the ending of work that a worker took, and whose result this process cannot read."""
 
     def tell() -> None:
         raise ToolError(
@@ -89,11 +89,11 @@ def unseen(tool: Tool, why: str, settings: WorkerSettings, what: str) -> Ending:
 
 
 def _returned(state: State) -> Any:
-    """What the Celery task returned.
+    """Return what the Celery task returned.
 
     Raises:
-        ToolError: it raised; with the exception's message, not with its traceback.
-        ProtocolError: it did not run to its end.
+        ToolError: the Celery task raised an exception; with its message, without its traceback.
+        ProtocolError: the Celery task did not finish, or its result cannot be read.
     """
     if state.name == UNREADABLE:
         raise ProtocolError(
@@ -127,7 +127,7 @@ def _progress(name: str, meta: Mapping[Any, Any]) -> Told:
 
 
 def _is_number(value: object) -> bool:
-    """A number that every reader of JSON takes."""
+    """Return whether this is a number that all JSON readers accept."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_NUMBER
 
 
@@ -136,7 +136,7 @@ def _first(meta: Mapping[Any, Any], names: tuple[str, ...]) -> Any:
 
 
 def _words_of(fault: object) -> str:
-    """The message of an exception, or its name when it has none; of anything else that was stored, the best words."""
+    """Return the message of an exception, or its name if it has none; or the reason in any other stored result."""
     if isinstance(fault, BaseException):
         return sendable(fault) or type(fault).__name__
     if isinstance(fault, Mapping):

@@ -1,4 +1,4 @@
-"""The tables of a file of exposed Celery tasks, from what their application says of them: names, routes, signatures."""
+"""Write a file of exposed Celery tasks from the names, routes and signatures in their application."""
 
 import inspect
 import json
@@ -17,20 +17,20 @@ from coatcheck.workers.toolkit.texts import sendable
 from coatcheck.workers.toolkit.tool import CELERY_PREFIX
 
 FILL_IN: Final = "# fill in"
-"""Marks what cannot be derived."""
+"""The comment that marks what cannot be derived."""
 
 OF_CELERY: Final = "celery."
-"""Begins the names of Celery's own tasks."""
+"""Prefix of the names of Celery's own tasks."""
 
 NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.-]")
-"""What names of Celery tasks can hold, and those of tools cannot."""
+"""Characters that names of Celery tasks can have, and names of tools cannot."""
 
 OF_JSON: Final = (bool, dict, float, int, list, NoneType, object, str)
-"""Types of the values that a message brings. For another one, such as a date, the task is given what stands for it."""
+"""The types that JSON has. A value of another type, such as a date, reaches the task in its JSON form."""
 
 
 def described(app: Celery, name: str) -> str:
-    """Return the text of a file that exposes all tasks of the application, which `name` leads to."""
+    """Return the text of a file that exposes all tasks of the application, which is importable as `name`."""
     tables = [_table(app, task) for _, task in sorted(tasks_of(app).items())]
     heading = (
         f"# The Celery tasks of {name} as tools, by `coatcheck expose --app {name}`.\n"
@@ -40,15 +40,15 @@ def described(app: Celery, name: str) -> str:
 
 
 def tasks_of(app: Celery) -> Mapping[str, Any]:
-    """Return the tasks that the application has of its own, by name."""
+    """Return the application's own tasks, by name."""
     return {name: task for name, task in app.tasks.items() if not name.startswith((OF_CELERY, CELERY_PREFIX))}
 
 
 def signature_of_task(task: Any) -> tuple[Signature, dict[str, str]]:
-    """Return what a call can give a task by name, and what is to be filled in, by parameter.
+    """Return the parameters that a call can pass by name, and by parameter what has to be filled in.
 
     Raises:
-        ToolDefinitionError: arguments that it needs cannot be given by name.
+        ToolDefinitionError: a required argument cannot be passed by name.
     """
     faults: dict[str, str] = {}
     parameters: dict[str, inspect.Parameter] = {}
@@ -66,7 +66,7 @@ def signature_of_task(task: Any) -> tuple[Signature, dict[str, str]]:
 
 
 def _with_schema(task: Any, parameter: inspect.Parameter) -> tuple[inspect.Parameter, str]:
-    """Return the parameter with an annotation that has a schema, and what is to be filled in."""
+    """Return the parameter with an annotation that has a schema, and what has to be filled in."""
     anything = parameter.replace(annotation=Any)
     if parameter.annotation is parameter.empty:
         return anything, "it has no annotation"
@@ -74,7 +74,7 @@ def _with_schema(task: Any, parameter: inspect.Parameter) -> tuple[inspect.Param
     try:
         names = getattr(inspect.unwrap(task.run), "__globals__", {})
         (annotation,) = get_type_hints(holder, names, include_extras=True).values()
-    except Exception:  # noqa: BLE001 - an annotation is any expression, and can raise anything
+    except Exception:  # noqa: BLE001 - an annotation is an arbitrary expression
         return anything, "its annotation cannot be resolved"
     known = parameter.replace(annotation=annotation)
     try:
@@ -87,7 +87,7 @@ def _with_schema(task: Any, parameter: inspect.Parameter) -> tuple[inspect.Param
 
 
 def _not_json(annotation: Any) -> str:
-    """Return the name of a type in the annotation that JSON has no values of; nothing if there is none."""
+    """Return the name of a type in the annotation that JSON does not have; empty if there is none."""
     if isinstance(annotation, type) and get_origin(annotation) is None:
         return "" if annotation in OF_JSON or is_typeddict(annotation) else annotation.__name__
     if get_origin(annotation) is Literal:
@@ -97,7 +97,7 @@ def _not_json(annotation: Any) -> str:
 
 def _schema(task: str, signature: Signature) -> dict[str, Any]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pydantic leaves out a default that JSON has no form for, and says so
+        warnings.simplefilter("ignore")  # pydantic omits a default that JSON cannot represent, and warns
         return arguments_of(signature, tool=task).schema
 
 
@@ -134,18 +134,18 @@ def _lines(app: Celery, task: Any, schema: Mapping[str, Any], faults: Mapping[st
 
 
 def _queue_of(app: Celery, task: Any) -> str:
-    """Return the queue that messages of the task go to; nothing if that depends on more than its name."""
+    """Return the queue that messages of the task go to; empty if that depends on more than its name."""
     options = {name: value for name in ("queue", "exchange", "routing_key") if (value := getattr(task, name, None))}
     try:
         routed: Any = app.amqp.router.route(options, task.name, (), {}, task)
         queue = routed.get("queue")
-    except Exception:  # noqa: BLE001 - a route of theirs is any function
+    except Exception:  # noqa: BLE001 - a route can be any function of the application
         return ""
     return str(queue.name) if isinstance(queue, Queue) else ""
 
 
 def _without_null(value: Any) -> Any:
-    """Return a schema without the values that TOML has no form for: a default of null, a choice that is null."""
+    """Return a schema without values that TOML cannot represent: null as a default or a choice."""
     if isinstance(value, Mapping):
         held = {key: _without_null(one) for key, one in value.items() if one is not None}
         return {key: one for key, one in held.items() if not (isinstance(one, list) and None in value[key])}
@@ -173,6 +173,6 @@ def _value(value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a text, over several lines if it has them."""
+    """Return a TOML string, with several lines if the text has them."""
     lines = [_value(line)[1:-1] for line in text.split("\n")]
     return _value(text) if len(lines) == 1 else '"""\n' + "\n".join(lines) + '"""'

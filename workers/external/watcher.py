@@ -1,4 +1,4 @@
-"""Looks after delegated tasks, inside every worker of a deployment that exposes any."""
+"""Watch delegated tasks, in every worker of a deployment that exposes any."""
 
 import logging
 import threading
@@ -24,66 +24,67 @@ from coatcheck.workers.toolkit.tool import Catalogue, Exposed, Tool
 logger = logging.getLogger(__name__)
 
 ROUND_SECONDS: Final = 0.1
-"""The pause between two rounds while something is going on."""
+"""Seconds between two polls while tasks are due."""
 
 IDLE_ROUND_SECONDS: Final = 0.25
-"""The pause between two rounds when the last one found nothing due."""
+"""Seconds until the next poll if nothing was due."""
 
 BATCH: Final = 100
-"""How many tasks of a bucket are looked at in one round."""
+"""How many tasks of a bucket one poll looks at."""
 
 HOLD_MS: Final = 15_000
-"""For how long a look belongs to the watcher that has begun it, which is longer than any takes. When the watcher dies,
-or their servers are away, the next look is after this."""
+"""How long a look is reserved for the watcher that began it: longer than any look takes. If the watcher dies, or the
+other application's servers are unavailable, the next look is after this time."""
 
 FIRST_PAUSE_MS: Final = 100
 
 CANCEL_MS: Final = 300
-"""How long a cancel may take to show in the result backend before their workers are asked who has the work."""
+"""How long a cancel may take to reach the result backend before the workers are asked which one has the work."""
 
 AGE_PER_PAUSE: Final = 10
-"""The pause between two looks is a tenth of the task's age: short work is told soon, and long work costs little."""
+"""The pause between two looks is the task's age divided by this, so that short work is reported soon and long work
+costs little."""
 
 AWAY: Final = (StoreUnavailable, BrokerUnavailable, ResultsUnavailable)
-"""What says that nothing can be learned of any task for now."""
+"""Errors of a server, which affect all tasks alike."""
 
 NOWHERE: Final = "Nothing is known of this Celery task any more: no queue and no worker has it, and it left no result"
 
 PROBES_PER_SILENCE: Final = 6
 MOST_PROBE_MS: Final = 10_000
-"""After how long a silence their workers are asked, at the most: a sixth of what is tolerated."""
+"""The longest silence before the workers are asked. Otherwise it is a sixth of the setting for the silence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What one look leaves for the next. Times are ages of the task in ms."""
+    """What a look stores for the next one. Times are ages of the task in ms."""
 
     state: str = ""
-    """A digest of the state that was seen."""
+    """The digest of the last state."""
     said: str = ""
-    """What the task's message is while the state says nothing."""
+    """The task's status message while the state has none."""
     heard_ms: int = 0
-    """When the work was last known to be somewhere."""
+    """When the work was last found in a queue or with a worker."""
     probe_ms: int = 0
-    """When their workers are to be asked, unless something is heard."""
+    """When the workers are asked, unless the state changes before."""
     was_idle: bool = False
-    """The last time they were asked, nobody had anything to do."""
+    """Whether all workers were idle at the last probe."""
     was_cancelled: bool = False
-    """They have been told to cancel."""
+    """Whether the cancel was sent to the workers."""
 
     @classmethod
     def read(cls, note: bytes) -> Self:
-        """The note as it was written; an empty one at the first look."""
+        """Parse a stored note; return an empty one for the first look."""
         return cls(**orjson.loads(note)) if note else cls()
 
     def written(self) -> bytes:
-        """The note as the store keeps it."""
+        """Return the note as it is stored."""
         return orjson.dumps(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A delegated task at which this watcher looks."""
+    """A delegated task during a look."""
 
     task_id: str
     tool: Tool
@@ -94,12 +95,12 @@ class Watched:
 
     @property
     def message_id(self) -> str:
-        """The id of the message that carries the work."""
+        """The id of the message with the work."""
         return message_id_of(self.task_id)
 
 
 class Probe:
-    """What their workers and their broker say in one round; asked when it is needed, and once."""
+    """What workers and broker report in one poll. Each is asked when needed, and once."""
 
     def __init__(self, cluster: Cluster, message_ids: Sequence[str]) -> None:
         self._cluster = cluster
@@ -108,26 +109,26 @@ class Probe:
 
     @cached_property
     def census(self) -> Census:
-        """Which of the messages their workers hold."""
+        """The messages that the workers hold."""
         return self._cluster.census(self._message_ids)
 
     @cached_property
     def is_idle(self) -> bool:
-        """Workers answered, and none of them has anything to do."""
+        """Whether workers replied, and all of them are idle."""
         return self.census.workers > 0 and self._cluster.is_idle(self.census.workers)
 
     def backlog(self, queue: str) -> int:
-        """How many messages wait in this queue."""
+        """Return the number of messages in this queue."""
         if queue not in self._backlogs:
             self._backlogs[queue] = self._cluster.backlog(queue)
         return self._backlogs[queue]
 
 
 class Watcher:
-    """Brings to their end the tasks whose work other workers do, as that work ends; no worker of ours waits for it.
+    """Settles delegated tasks when their work ends.
 
-    Any number of watchers share the looks. The result backend is asked at growing pauses. When it has nothing new to
-    say, their workers are asked whether they hold the work, so that work which is nowhere ends too.
+    Any number of watchers share the looks. The result backend is polled with growing pauses. If the state does not
+    change, the workers are asked whether they hold the work, so that lost work is settled too.
     """
 
     def __init__(
@@ -143,15 +144,15 @@ class Watcher:
         self._thread = threading.Thread(target=self._run, name="coatcheck-watcher", daemon=True)
 
     def start(self) -> None:
-        """The watcher works in a thread of its own until it is stopped."""
+        """Start the watcher's thread, which runs until it is stopped."""
         self._thread.start()
 
     def stop(self) -> None:
-        """The thread ends soon."""
+        """Tell the thread to end."""
         self._stopping.set()
 
     def round(self) -> int:
-        """Every task that is due was looked at; how many that were."""
+        """Look at every task that is due, and return their number."""
         due = self._store.delegations.due(BATCH)
         silent = [watched for task_id in due if (watched := self._look_at(task_id)) is not None]
         if silent:
@@ -165,7 +166,7 @@ class Watcher:
         return silent  # noqa: RET504 - None after a fault
 
     def _looked_at(self, task_id: str) -> Watched | None:
-        """The task, if their workers have to be asked about it; else all is done that there was to do."""
+        """Look at the task. Return it if the workers have to be asked about it, else None."""
         look = self._store.delegations.look(task_id, HOLD_MS)
         if look is None:
             return None
@@ -205,11 +206,11 @@ class Watcher:
         return ending
 
     def _probe(self, silent: Sequence[Watched]) -> None:
-        """Their workers were asked about tasks of which nothing was heard for a while. Each is noted, or has ended."""
+        """Ask the workers about tasks whose state has not changed for a while, and note or settle each."""
         probe = Probe(self._cluster, [watched.message_id for watched in silent])
         for watched in silent:
             with about(task_id=watched.task_id), _alone():
-                # Work may have ended between the look and the probe.
+                # The work can have ended between the look and the probe.
                 state = self._cluster.state(watched.message_id)
                 note = replace(watched.note, probe_ms=watched.look.age_ms + self._probe_ms)
                 self._weighed(replace(watched, state=state, note=note), probe)
@@ -221,7 +222,7 @@ class Watcher:
         elif watched.message_id in probe.census.active:
             self._keep(_heard_of(watched, RUNNING))
         elif watched.look.is_cancelled and probe.census.workers:
-            # Nobody works on it, and everybody who could take it has heard that it is cancelled.
+            # No worker executes it, and all workers have received the cancel.
             self._settle(watched.task_id, watched.tool.name, Ending(Status.CANCELLED, "Cancelled"))
         elif watched.message_id in probe.census.waiting:
             self._keep(_heard_of(watched, "Waiting for a worker"))
@@ -231,7 +232,8 @@ class Watcher:
             self._missed(watched, probe)
 
     def _missed(self, watched: Watched, probe: Probe) -> None:
-        """It is in no queue and with no worker. Others may have replaced it, or it is about to be delivered again."""
+        """Settle work that is in no queue and with no worker once that is certain: it can have been replaced by other
+        Celery tasks, or be about to be redelivered."""
         silence_ms = watched.look.age_ms - watched.note.heard_ms
         is_idle = watched.state.name != "RETRY" and probe.is_idle
         if silence_ms >= self._settings.expose_silence_ms or (is_idle and watched.note.was_idle):
@@ -242,7 +244,7 @@ class Watcher:
             self._keep(replace(watched, note=replace(watched.note, said=said, was_idle=is_idle)))
 
     def _given_up(self, watched: Watched) -> Ending:
-        """Return the ending of work that is nowhere: lost, unless its result is where nobody here can see it."""
+        """Return the ending of work that was not found: lost, unless this process cannot read its result."""
         if why := self._cluster.unseen_result(watched.exposed):
             logger.error("the result of %s cannot be seen: %s", watched.exposed.task, why)
             return unseen(watched.tool, why, self._settings, f"task {watched.task_id}")
@@ -284,7 +286,7 @@ class Watcher:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """What goes wrong with one task is its own: the others of the batch are looked at all the same."""
+    """Log an exception of one task, so that the look at the others continues."""
     try:
         yield
     except AWAY:
@@ -294,7 +296,7 @@ def _alone() -> Iterator[None]:
 
 
 def _heard_of(watched: Watched, said: str) -> Watched:
-    """The task, with the note that its work was found somewhere."""
+    """Return the task with the note that its work was found."""
     note = replace(watched.note, said=said, heard_ms=watched.look.age_ms, was_idle=False)
     return replace(watched, note=note)
 

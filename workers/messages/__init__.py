@@ -1,1 +1,1 @@
-"""What crosses the broker: the Celery application, the dispatcher, and other applications as seen from outside."""
+"""Messages through the broker: the Celery application, the dispatcher, and other Celery applications."""

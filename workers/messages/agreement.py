@@ -1,4 +1,4 @@
-"""Compares what is exposed here with what their workers say of themselves. Pure."""
+"""Compare the exposed Celery tasks with what the other application's workers report. Pure."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,35 +10,35 @@ from coatcheck.workers.toolkit.tool import Exposed
 SETTING: Final = "COATCHECK_EXPOSE_RESULT_BACKEND"
 
 OFF: Final = ("disabled", "rpc")
-"""Result backends of which nobody but the sender of a message can read."""
+"""Result backends that keep no result, or one that only the sender of the message can read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What one of their workers says of itself."""
+    """What a worker of the other application reports."""
 
     name: str
     queues: Collection[str]
-    """What it listens to."""
+    """The queues that it consumes."""
     tasks: Collection[str]
-    """The Celery tasks that it knows."""
+    """The names of its Celery tasks."""
     conf: Mapping[str, Any]
     """Its settings, without passwords."""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Where results are kept, as far as an address without its password tells."""
+    """The place of a result backend, as far as an address without its password shows it."""
 
     kind: str
     host: str
     database: str | None
-    """None where the address does not tell."""
+    """None if the address does not show it."""
     prefix: str
 
     @classmethod
     def of(cls, url: str, options: object) -> "Results":
-        """Return the place that a URL and the options of its transport lead to."""
+        """Return the place of the result backend with this URL and these transport options."""
         first = urlsplit(url.partition(";")[0])
         prefix = str(options.get("global_keyprefix", "")) if isinstance(options, Mapping) else ""
         host, database = first.netloc.rpartition("@")[2], first.path.strip("/").rpartition("/")[2] or "0"
@@ -55,7 +55,7 @@ class Results:
 def disagreements(
     works: Collection[Exposed], workers: Collection[Worker], url: str, options: object
 ) -> Iterator[tuple[str, bool]]:
-    """Yield a sentence for each thing that would keep a call from its result, and whether that is certain."""
+    """Yield a sentence for each mismatch that keeps calls from getting their results, and whether it is certain."""
     for work in dict.fromkeys(works):
         listening = [worker for worker in workers if work.queue in worker.queues]
         if not listening:
@@ -71,7 +71,7 @@ def disagreements(
 
 
 def unseen_result(work: Exposed, workers: Collection[Worker], url: str, options: object) -> str:
-    """Return why the result of this task cannot, or may not, be seen from here though it was worked on; or nothing."""
+    """Return why this process cannot, or possibly cannot, read the result of this task; empty if it can."""
     for worker in workers:
         if work.queue in worker.queues:
             for why, _ in _of_results(worker, url, options):
@@ -110,7 +110,7 @@ def _are_other(one: str | None, other: str | None) -> bool:
 
 
 def _is_one_machine(one: Results, other: Results) -> bool:
-    """Both are ports, or sockets, of one machine; so other ones are other servers."""
+    """Return whether both are sockets, or ports, of one machine, so that different ones are different servers."""
     if one.host.startswith("/") and other.host.startswith("/"):
         return True
     return one.host.partition(":")[0] == other.host.partition(":")[0] != ""

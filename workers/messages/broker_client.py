@@ -1,4 +1,4 @@
-"""A Redis client that is kept by a channel of the broker, instead of made anew for every message."""
+"""Reuse the Redis client of a broker channel for all its messages."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,14 +8,14 @@ from kombu.transport.redis import Channel
 
 
 def keep_client(channel: Any) -> None:
-    """The channel, if it is one of Redis, sends everything by one client, which takes connections from its pool.
+    """Let a channel of Redis use one client, which takes connections from the channel's pool. Ignore other channels.
 
-    kombu makes a client for each command, with a table of a hundred and fifty callbacks in it: a seventh of what it
-    costs to create a task. A channel that had to connect again has another pool, and gets another client.
+    kombu makes a client for each command, with a table of 150 callbacks, which is a seventh of the cost of creating a
+    task. A channel that reconnects has another pool, and gets another client.
     """
     if "conn_or_acquire" in vars(channel) or not isinstance(channel, Channel):
         return
-    ours: Any = channel  # the types of its class know nothing of its insides
+    ours: Any = channel  # its type stubs lack the internals
     kept: Any = None
 
     @contextmanager
@@ -23,7 +23,7 @@ def keep_client(channel: Any) -> None:
         nonlocal kept
         if client is None:
             if kept is None or kept.connection_pool is not ours.pool:
-                kept = ours._create_client()  # what kombu's own method calls
+                kept = ours._create_client()  # as kombu's own method does
             client = kept
         yield client
 

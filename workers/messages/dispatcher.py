@@ -1,4 +1,4 @@
-"""The messages that start runs and resumes, and how they are sent. A message holds ids and keys, never content."""
+"""Send the messages that start runs and resumes. A message holds ids and keys, never content."""
 
 import secrets
 import time
@@ -21,35 +21,35 @@ from coatcheck.workers.toolkit.errors import BrokerRefused, BrokerUnavailable
 from coatcheck.workers.toolkit.tool import CELERY_PREFIX, Catalogue
 
 PRODUCERS: Final = 10
-"""Connections by which one process sends at a time: as many as kombu keeps by itself."""
+"""Connections that a process sends on at the same time; the size of kombu's pool."""
 
 WAIT_S: Final = 1.5
-"""How long a message waits for one of them."""
+"""Seconds that a message waits for one of them."""
 
 REPLY_SECONDS = 0.75
-"""How long a broker may take to answer: a client waits for its handle meanwhile, and the sweeper sends what is late."""
+"""Seconds that a broker may take to reply. A client is waiting, and the sweeper sends a message that failed."""
 
 ANSWER_SECONDS: Final = 1.0
-"""How long workers may take to say what they do."""
+"""Seconds to wait for workers' replies to an inspection."""
 
 HEARD_IN_TRIES: Final = 5
-"""How often a broadcast is sent before nothing is heard: the first one starts the listening on some brokers."""
+"""How often a broadcast is sent at most. On some brokers the consumer starts listening with the first one."""
 
 GET_SECONDS: Final = 0.05
-"""How often the message of a probe is looked for."""
+"""Seconds between two attempts to get the message of a probe."""
 
 PROBE_SECONDS: Final = 60.0
-"""How long the queue of a probe stays that was not ended."""
+"""Seconds after which the broker deletes the queue of a probe that did not finish."""
 
 ONE_MORE_TRY: Final = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
-"""For a connection that died while it was idle. A message that is sent twice does no harm."""
+"""One retry, for a connection that was lost while idle. A message that is sent twice does no harm."""
 
 
 class Dispatcher:
-    """Sends messages to workers; safe to share between threads, and with processes that are forked later.
+    """Sends messages to workers. Thread-safe, and safe to share with processes that are forked later.
 
-    Every method raises BrokerUnavailable when the broker did not take the message. Nothing is lost then: the record
-    says what is due, and the sweeper sends it later.
+    Every method raises BrokerUnavailable when the broker did not accept the message. Nothing is lost: the record says
+    that it is due, and the sweeper sends it later.
     """
 
     def __init__(self, settings: WorkerSettings, store: StoreSettings, catalogue: Catalogue) -> None:
@@ -64,32 +64,32 @@ class Dispatcher:
 
     @property
     def _app(self) -> Celery:
-        """This process's own.
+        """This process's application.
 
-        Apart from a worker's own app too, so that no thread of its main process ever holds a lock of that one.
+        It is not the worker's own application, so that no thread of the main process holds a lock of that one.
         """
         return self._app_of_process.get()
 
     def _make(self) -> Celery:
         app = create_celery(self._settings, self._store, reply_seconds=REPLY_SECONDS)
         app.conf.task_publish_retry_policy = ONE_MORE_TRY
-        # Else each thread makes a backend of its own, and for Celery the greenlet of a web connection is one.
+        # Otherwise each thread makes a backend, and Celery counts the greenlet of each web connection as one.
         app.conf.result_backend_thread_safe = True
         app.conf.broker_transport_options = {**app.conf.broker_transport_options, **ONE_MORE_TRY}
         app.conf.result_backend_transport_options["retry_policy"] = ONE_MORE_TRY
-        # Nobody waits for a result here. By itself Celery listens for those of every chord; where gevent patched it, an
-        # outage of the backend ends the listener, and with it every later chord of the process.
+        # No result is waited for here. By default Celery listens for those of every chord. Under gevent, an outage of
+        # the backend would end the listener, and with it every later chord of the process.
         backend: Any = app.backend
         backend.add_pending_result = lambda result, *_args, **_options: result
         return app
 
     @property
     def backend(self) -> Any:
-        """This process's result backend, which counts the parts of resume chords."""
+        """This process's result backend, which counts the finished header tasks of resume chords."""
         return self._app.backend
 
     def send_run(self, run: NextRun) -> None:
-        """The message that starts this run is with the broker."""
+        """Send the message that starts this run."""
         with self._turn(), self._broker_errors(), self._app.producer_or_acquire() as producer:
             keep_client(producer.channel)
             self._app.send_task(
@@ -103,10 +103,10 @@ class Dispatcher:
             )
 
     def send_resume(self, run: NextRun, keys: Sequence[str]) -> None:
-        """The chord that resumes a task is with the broker: one *accept* per answered key, then the next run.
+        """Send the chord that resumes a task: one *accept* per answered key, then the next run.
 
-        The record is the truth, not the chord: lost, the sweeper starts the run; doubled, the lease makes the second a
-        no-op.
+        The record decides, not the chord: if the chord is lost, the sweeper starts the run; if it is doubled, the
+        second run finds the lease taken and does nothing.
         """
         header = [
             self._app.signature(
@@ -128,9 +128,9 @@ class Dispatcher:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Hold one of the producers' turns: by itself kombu waits for a producer for as long as it takes.
+        """Reserve a producer, with a time limit that kombu's own pool does not have.
 
-        Raises BrokerUnavailable when no turn comes in time.
+        Raises BrokerUnavailable when none is free in time.
         """
         turns = self._turns_of_process.get()
         if not turns.acquire(timeout=WAIT_S):
@@ -141,23 +141,23 @@ class Dispatcher:
             turns.release()
 
     def revoke(self, run: NextRun, *, terminate: bool = False) -> None:
-        """Workers that listen drop the message of this run, or, with `terminate`, kill the process that runs it."""
+        """Tell workers to drop the message of this run or, with `terminate`, to kill its process."""
         with self._broker_errors():
             self._app.control.revoke(run.message_id, terminate=terminate, signal="SIGKILL")
 
     def check(self) -> None:
-        """The broker answers."""
+        """Check that the broker responds."""
         with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
             connection.ensure_connection(max_retries=1, interval_start=0, timeout=1)
 
     def probe(self) -> None:
-        """Put a message into a queue of its own and take it out again, as senders and workers do."""
+        """Send a message to a queue of its own and get it back, as senders and workers do."""
         name = f"{NAMESPACE}.probe.{self._token}"
         with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
             connection.ensure_connection(max_retries=1, interval_start=0, timeout=1)
             channel = connection.default_channel
             exchange = Exchange(name, durable=False, auto_delete=True)
-            # What a process leaves that dies in between goes by itself.
+            # The broker deletes the queue by itself if this process dies in between.
             queue = Queue(name, exchange, routing_key=name, durable=False, expires=PROBE_SECONDS)(channel)
             queue.declare()
             Producer(channel, exchange).publish("", routing_key=name)
@@ -171,11 +171,11 @@ class Dispatcher:
             raise BrokerUnavailable("a message that the broker took did not come back")
 
     def probe_control(self) -> None:
-        """Hear a broadcast as workers do: it tells them which runs are cancelled."""
+        """Send and receive a broadcast, which is how workers learn of cancelled runs."""
         with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
             connection.ensure_connection(max_retries=1, interval_start=0, timeout=1)
             channel = connection.default_channel
-            control: Any = self._app.control  # its types do not know its mailbox
+            control: Any = self._app.control  # its type stubs lack the mailbox
             exchange = control.mailbox.exchange
             name = f"{NAMESPACE}.probe.control.{self._token}"
             queue = Queue(name, exchange, durable=False, expires=PROBE_SECONDS)(channel)
@@ -190,26 +190,26 @@ class Dispatcher:
             queue.delete()
 
     def check_results(self) -> None:
-        """The result backend answers."""
+        """Check that the result backend responds."""
         try:
             self._app.backend.get_task_meta("none", cache=False)
-        except Exception as fault:  # whatever library it is made of may raise what it likes
+        except Exception as fault:  # the backend's library can raise any exception
             raise BrokerUnavailable(f"{type(fault).__name__}: {fault}") from fault
 
     def backlog(self, queue: str) -> int:
-        """How many messages wait in this queue."""
+        """Return the number of messages in this queue."""
         with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
-            channel: Any = connection.default_channel  # its base class does not say that it can do this
-            # A passive look makes nothing; kombu's for Redis forgets the prefix of the keys, and a declaration there
-            # makes nothing either.
+            channel: Any = connection.default_channel  # the type of its base class lacks this method
+            # A passive declaration creates nothing. For Redis, kombu's omits the prefix of the keys, and an active
+            # declaration creates nothing there.
             passive = connection.transport.driver_type != "redis"
             try:
                 return int(channel.queue_declare(queue, passive=passive).message_count)
             except connection.channel_errors:
-                return 0  # no worker has ever made it
+                return 0  # no worker has declared it yet
 
     def close(self) -> None:
-        """The connections of this process are closed."""
+        """Close the connections of this process."""
         if (app := self._app_of_process.pop()) is not None:
             app.close()
 
@@ -223,7 +223,7 @@ class Dispatcher:
             raise BrokerUnavailable(str(fault)) from fault
 
     def unserved(self, workers: int) -> tuple[int, list[str]]:
-        """Return how many workers answered, of so many, and a sentence for each message that none of these works on."""
+        """Return how many of so many workers replied, and a sentence for each Celery task that none of them runs."""
         with self._broker_errors(), self._app.connection_for_write(connect_timeout=REPLY_SECONDS) as connection:
             inspect: Any = self._app.control.inspect(timeout=ANSWER_SECONDS, limit=workers, connection=connection)
             queues, known = inspect.active_queues() or {}, inspect.registered() or {}
@@ -240,7 +240,7 @@ class Dispatcher:
         ]
 
     def _named(self, fault: BaseException) -> str:
-        """Return the words of the broker, and those that a Redis leaves out of them."""
+        """Return the broker's message, and the name of the channel or key that Redis omits from it."""
         words = str(fault).partition(" script: on ")[0]
         prefix = self._settings.broker_prefix
         if words.endswith("access a channel"):
@@ -251,15 +251,15 @@ class Dispatcher:
         return words
 
     def queue_of(self, tool: str) -> str:
-        """The queue that messages of this tool wait in."""
+        """Return the queue for messages of this tool."""
         known = self._catalogue.get(tool)
         return (known.queue if known else None) or self._queue
 
 
 def _shown(run: NextRun, *args: str) -> dict[str, Any]:
-    """What Flower and logs show for the arguments of a message: those there are, and whose task it is, by a tag.
+    """Return the arguments as Flower and logs show them, with the tag of the owner.
 
-    Left to itself, Celery would find out how to show what it does not know.
+    Without them Celery computes a representation for each message.
     """
     return {"argsrepr": repr(args), "kwargsrepr": repr({"owner": run.owner_tag})}
 
@@ -268,9 +268,9 @@ Errors = tuple[type[BaseException], ...]
 
 
 def _faults_of(app: Celery) -> tuple[Errors, Errors]:
-    """Return everything that says that the broker did not take a message, and that it answered so.
+    """Return the exceptions that mean that the broker did not accept a message, and those that mean that it refused.
 
-    These are what Celery raises and what its driver does.
+    Both Celery and its driver raise them.
     """
     connection = app.connection_for_write()
     return (OperationalError, OSError, *connection.connection_errors), tuple(connection.channel_errors)

@@ -1,6 +1,6 @@
-"""Another Celery application, as it is seen from outside: its queues, its workers, its results.
+"""Access to another Celery application: send to its queues, inspect its workers, read its results.
 
-What is done here is what any sender of messages may do. Nothing of theirs is declared, consumed, purged or rerouted.
+Only what any sender of messages can do. Nothing of the other application is declared, consumed, purged or rerouted.
 """
 
 import json
@@ -33,49 +33,48 @@ from coatcheck.workers.toolkit.errors import (
 from coatcheck.workers.toolkit.tool import Exposed
 
 WORK: Final = UUID("7f0d8f6c-5c3a-4d0e-9a55-0b6a5f6d2d11")
-"""The namespace of the message ids that are made from task ids."""
+"""The UUID namespace of message ids that are derived from task ids."""
 
 UNREADABLE: Final = "UNREADABLE"
-"""The state of a message whose result is there and cannot be read."""
+"""The state of a message whose result exists but cannot be read."""
 
 ANSWER_SECONDS: Final = 1.0
-"""How long their workers may take to say what they hold."""
+"""Seconds to wait for the workers' replies to an inspection."""
 
 CONNECT_SECONDS: Final = 2.0
-"""How long their broker may take to accept a connection."""
+"""Seconds that the broker may take to accept a connection."""
 
 UNREADABLE_RESULTS: Final = (ContentDisallowed, DecodeError, SecurityError)
-"""What Celery raises for a result that it may not, or cannot, decode."""
+"""Celery's exceptions for a result that it must not or cannot decode."""
 
 
 class UnreadableResult(WorkersError):
-    """A result is there, and it is not what Celery writes as JSON."""
+    """A result exists, but is not one that Celery writes as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What their result backend says of a message."""
+    """The state of a message in the result backend."""
 
     name: str
-    """Celery's word, or their own."""
+    """A state of Celery, or a custom one."""
     result: Any = None
-    """The value; the exception; or the `meta` as their code stored it, of a state of their own or beside a state of
-    Celery's that would have an exception."""
+    """The returned value; the exception; or the stored `meta`, for a custom state or instead of an exception."""
 
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """What those of their workers that answered in time hold."""
+    """The messages held by those workers that replied in time."""
 
     workers: int
     active: Collection[str]
-    """The messages that are worked on, of those that were asked for."""
+    """The requested messages that are being executed."""
     waiting: Collection[str]
-    """The messages that wait in the hands of a worker, of those that were asked for."""
+    """The requested messages that a worker has received and not started."""
 
 
 def their_app(settings: WorkerSettings, store: StoreSettings) -> Celery:
-    """An application that can send to theirs, and ask it."""
+    """Return an application that can send to the other one and inspect it."""
     broker = address_of(settings.expose_broker_url)
     results = address_of(settings.expose_result_backend)
     app = Celery("exposed", set_as_current=False)
@@ -83,7 +82,7 @@ def their_app(settings: WorkerSettings, store: StoreSettings) -> Celery:
     app.conf.update(
         broker_transport_options={**broker.options, **({} if broker.is_redis else {"confirm_publish": True})},
         broker_connection_timeout=CONNECT_SECONDS,
-        # Their servers may be away for longer than a call should hang; the next look tries again.
+        # The servers can be unavailable for longer than a call should take; the next look tries again.
         result_backend_transport_options={"retry_policy": {"max_retries": 1}, **results.options},
         redis_socket_connect_timeout=CONNECT_SECONDS,
         redis_socket_timeout=CONNECT_SECONDS,
@@ -95,20 +94,20 @@ def their_app(settings: WorkerSettings, store: StoreSettings) -> Celery:
         app.conf.redis_backend_use_ssl = store.tls_options
     if settings.expose_config:
         app.conf.update(json.loads(settings.expose_config))
-    # Last, because what is not JSON is never loaded, whatever their own settings accept.
+    # Last, so that nothing but JSON is ever loaded, whatever the settings of the application accept.
     app.conf.update(task_serializer="json", accept_content=["json"], result_accept_content=["json"])
     return app
 
 
 def message_id_of(task_id: str) -> str:
-    """The id of the message that carries a task's work, however often it is sent."""
+    """Return the id of the message with a task's work, the same however often it is sent."""
     return str(uuid5(WORK, task_id))
 
 
 class Cluster:
-    """Sends messages to their workers and reads what becomes of them.
+    """Sends messages to another application's workers and reads their results.
 
-    Methods raise BrokerUnavailable and ResultsUnavailable when the one or the other does not answer.
+    Methods raise BrokerUnavailable when the broker, and ResultsUnavailable when the result backend does not respond.
     """
 
     def __init__(self, settings: WorkerSettings, store: StoreSettings) -> None:
@@ -119,7 +118,7 @@ class Cluster:
 
     @property
     def _app(self) -> Celery:
-        """This process's own."""
+        """This process's application."""
         return self._app_of_process.get()
 
     def send(
@@ -130,21 +129,21 @@ class Cluster:
         headers: Mapping[str, str],
         expires_ms: int,
     ) -> None:
-        """The message is with their broker; past its expiry their worker drops it.
+        """Send the message, which the worker drops after its expiry.
 
         Raises:
-            ProtocolError: there is no such queue, on a broker that would lose the message.
+            ProtocolError: the queue does not exist, and the broker would drop the message.
         """
-        # Unlike Redis, where a queue is there once it is written to, RabbitMQ drops what no queue takes.
+        # Redis creates a queue with its first message, but RabbitMQ drops a message for a queue that does not exist.
         if self._confirms and self._length(work.queue) is None:
             raise ProtocolError(INTERNAL_ERROR, f"Their broker has no queue {work.queue}")
         with self._connected() as connection:
-            send_task: Any = self._app.send_task  # its types know a queue by its name only
+            send_task: Any = self._app.send_task  # its type stub accepts only the name of a queue
             send_task(
                 work.task,
                 kwargs=dict(arguments),
                 task_id=message_id,
-                root_id=message_id,  # not the run that sends it: their tasks know nothing of ours
+                root_id=message_id,  # not the run that sends it, which is unknown to the other application
                 queue=Queue(work.queue, no_declare=True),
                 headers=dict(headers),
                 expires=datetime.fromtimestamp(expires_ms / 1000, UTC),
@@ -153,7 +152,7 @@ class Cluster:
             )
 
     def state(self, message_id: str) -> State:
-        """What is known of a message. PENDING is what nothing is known of."""
+        """Return the state of a message; PENDING if nothing is known of it."""
         try:
             with _result_errors():
                 backend: Any = self._app.backend
@@ -164,7 +163,7 @@ class Cluster:
         return State(meta["status"], meta.get("result"))
 
     def cancel(self, message_id: str, *, terminate: bool) -> None:
-        """Their workers drop the message or, with `terminate`, kill its process; one that opted in can read of it."""
+        """Tell the workers to drop the message or, with `terminate`, to kill its process; and mark it as cancelled."""
         backend = self._app.backend
         if isinstance(backend, BaseKeyValueStoreBackend):
             with _result_errors():
@@ -173,7 +172,7 @@ class Cluster:
             self._app.control.revoke(message_id, terminate=terminate, signal="SIGTERM", connection=connection)
 
     def census(self, message_ids: Collection[str]) -> Census:
-        """Which of these their workers hold."""
+        """Return which of these messages the workers hold."""
         with self._connected() as connection:
             inspect: Any = self._app.control.inspect(timeout=ANSWER_SECONDS, connection=connection)
             replies = inspect.query_task(*message_ids) or {}
@@ -185,7 +184,7 @@ class Cluster:
         )
 
     def workers(self) -> list[Worker]:
-        """Return what those of their workers that answer in time say of themselves."""
+        """Return the reports of those workers that reply in time."""
         with self._connected() as connection:
             alive = len(self._app.control.ping(timeout=ANSWER_SECONDS, connection=connection) or ())
             if not alive:
@@ -203,11 +202,11 @@ class Cluster:
         ]
 
     def disagreements(self, works: Collection[Exposed]) -> list[tuple[str, bool]]:
-        """Return what would keep calls of these from their results; see `coatcheck.workers.messages.agreement`."""
+        """Return the mismatches that would prevent calls of these from getting their results; see `agreement.py`."""
         return list(disagreements(works, self.workers(), *self._results))
 
     def unseen_result(self, work: Exposed) -> str:
-        """Return why the result of this task cannot be seen from here, though it was worked on; or nothing."""
+        """Return why this process cannot read the result of this task; empty if it can."""
         return unseen_result(work, self.workers(), *self._results)
 
     @property
@@ -215,9 +214,9 @@ class Cluster:
         return self._settings.expose_result_backend, self._app.conf.result_backend_transport_options
 
     def is_idle(self, workers: int) -> bool:
-        """None of so many workers holds any message of anybody."""
+        """Return whether none of `workers` workers holds any message."""
         with self._connected() as connection:
-            # With a limit the answer is there once they have all said something.
+            # With a limit, the call returns as soon as all have replied.
             inspect = self._app.control.inspect(timeout=ANSWER_SECONDS, limit=workers, connection=connection)
             for ask in (inspect.active, inspect.reserved, inspect.scheduled):
                 replies = ask()
@@ -226,16 +225,16 @@ class Cluster:
         return True
 
     def backlog(self, queue: str) -> int:
-        """How many messages wait in this queue; 0 when there is none of this name."""
+        """Return the number of messages in this queue; 0 if it does not exist."""
         return self._length(queue) or 0
 
     def close(self) -> None:
-        """The connections of this process are closed."""
+        """Close the connections of this process."""
         if (app := self._app_of_process.pop()) is not None:
             app.close()
 
     def _length(self, queue: str) -> int | None:
-        """How many messages wait in this queue; None when the broker has none of this name."""
+        """Return the number of messages in this queue; None if it does not exist."""
         with self._connected() as connection:
             try:
                 return int(connection.default_channel.queue_declare(queue, passive=True).message_count)
@@ -244,7 +243,7 @@ class Cluster:
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
-        """A new connection to their broker. A pooled one may have died since, which its first use would not survive."""
+        """Open a new connection to the broker. A pooled one can be lost, and would fail at its first use."""
         connection: Any = self._app.connection_for_write()
         try:
             with connection:
@@ -254,10 +253,10 @@ class Cluster:
 
 
 def _reader(rebuild: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
-    """What reads a decoded result as Celery does, but for a failure that is no exception.
+    """Return a function that reads a decoded result as Celery does, except for a failure that is not an exception.
 
-    Celery rebuilds an exception of whatever is stored beside FAILURE, RETRY and REVOKED, and raises where there is
-    none: any task may store such a state by itself, with whatever it likes.
+    Celery rebuilds an exception from the result of FAILURE, RETRY and REVOKED, and raises if that is not possible. But
+    any task can store such a state itself, with any result.
     """
 
     def read(decoded: Any) -> dict[str, Any]:
@@ -266,7 +265,7 @@ def _reader(rebuild: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
         if decoded["status"] in states.EXCEPTION_STATES:
             with suppress(Exception):
                 fault = rebuild(decoded.get("result"))
-                repr(fault), str(fault)  # some cannot be told, because they were made in another way
+                repr(fault), str(fault)  # some rebuilt exceptions cannot be printed
                 return {**decoded, "result": fault}
         return decoded
 
@@ -275,7 +274,7 @@ def _reader(rebuild: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
 
 @contextmanager
 def _result_errors() -> Iterator[None]:
-    """Whatever library the backend is made of may raise what it likes."""
+    """Translate exceptions of the result backend, whose library can raise any."""
     try:
         yield
     except UnreadableResult:

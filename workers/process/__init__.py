@@ -1,1 +1,1 @@
-"""The Celery side of a worker process: tasks, pools, the consumer."""
+"""The Celery side of a worker: Celery tasks, pools and the consumer."""

@@ -1,4 +1,4 @@
-"""The Celery tasks of a worker: one for each tool, one for the header of the resume chord."""
+"""Register the Celery tasks of a worker: one for each tool, and *accept* for the header of resume chords."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -20,12 +20,12 @@ OURS: Final[dict[str, Any]] = {
     "track_started": False,
     "serializer": "json",
 }
-"""Options of our Celery tasks, whatever the settings of the application say. A redelivered message would meet a live
-run; the record says what became of it, not the result backend."""
+"""Options of our Celery tasks, which override the settings of the application. A redelivered message would meet a live
+run; and the record holds the outcome, not the result backend."""
 
 
 def register(app: Celery, catalogue: Catalogue, runner: Runner, base: Any = None) -> None:
-    """Every tool of the catalogue is a Celery task of its own name, of the class `base` if one is given."""
+    """Register a Celery task for each tool of the catalogue, with the class `base` if one is given."""
     options = {**OURS, "base": base}
     request = requests_of(runner)
     for tool in catalogue:

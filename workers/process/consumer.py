@@ -1,7 +1,7 @@
-"""The worker's consumer: a message that is none of Celery's is thrown away with one line in the log.
+"""The worker's consumer, which drops and logs a message that is not one of Celery's.
 
-Anybody who can write to the broker can put anything into a queue. Celery and kombu would let an exception out of the
-worker's loop, and the restarted worker would meet the same message again.
+Anyone who can write to the broker can put anything into a queue. In Celery and kombu the exception would end the
+worker's loop, and the restarted worker would get the same message again.
 """
 
 import logging
@@ -18,7 +18,7 @@ from coatcheck.workers.toolkit.texts import sendable
 logger = logging.getLogger(__name__)
 
 UNREADABLE: Final = (ValueError, TypeError, KeyError, RecursionError)
-"""What kombu raises for bytes of a queue or a channel that are no message. Faults of the connection are others."""
+"""What kombu raises for bytes that are not a message. Errors of the connection are other exceptions."""
 
 _TEXT: Final = {"type": ["string", "null"]}
 _LIMIT: Final = {"type": ["number", "null"], "minimum": 0, "maximum": 2**31}
@@ -47,17 +47,17 @@ _READ: Final = frozenset(HEADERS["properties"])
 
 
 class UnreadableMessage(ValueError):
-    """The bytes of a queue are no message of kombu's."""
+    """Bytes in a queue are not a message of kombu."""
 
 
 class Consumer(celery.worker.consumer.Consumer):
-    """Celery's consumer, which a message cannot end."""
+    """Celery's consumer, except that no message can end it."""
 
     connection_errors: tuple[type[Exception], ...]
     channel_errors: tuple[type[Exception], ...]
 
     def ensure_connected(self, conn: Any) -> Any:
-        """The connection, whose channels throw away what they cannot read."""
+        """Return the connection, with channels that drop what they cannot read."""
         transport: Any = conn.transport
         if isinstance(transport, redis.Transport):
             channel: Any = type(transport).Channel
@@ -65,7 +65,7 @@ class Consumer(celery.worker.consumer.Consumer):
         return super().ensure_connected(conn)
 
     def create_task_handler(self, *args: Any, **kwargs: Any) -> Callable[[Any], None]:
-        """Celery's handler of messages, for messages that are in order."""
+        """Return Celery's handler of messages, which gets valid messages only."""
         handle = super().create_task_handler(*args, **kwargs)
 
         def handled(message: Any) -> None:
@@ -76,17 +76,17 @@ class Consumer(celery.worker.consumer.Consumer):
                 handle(message)
             except (*self.connection_errors, *self.channel_errors):
                 raise
-            except Exception as fault:  # noqa: BLE001 - whatever a message leads to, the worker goes on
+            except Exception as fault:  # noqa: BLE001 - no message may end the worker
                 self._throw_away(message, f"{type(fault).__name__}: {fault}")
 
         return handled
 
     def on_invalid_task(self, body: object, message: Any, exc: Exception) -> None:
-        """Celery found something wrong that was not looked for before."""
+        """Drop a message that Celery finds invalid."""
         self._throw_away(message, str(exc))
 
     def on_decode_error(self, message: Any, exc: Exception) -> None:
-        """kombu could not read the body."""
+        """Drop a message whose body kombu cannot read."""
         self._throw_away(message, f"its body cannot be read: {type(exc).__name__}: {exc}")
 
     def _throw_away(self, message: Any, why: str) -> None:
@@ -98,24 +98,24 @@ class Consumer(celery.worker.consumer.Consumer):
 
 
 def fault_of(message: Any) -> str:
-    """What is wrong with a message, or nothing: its headers are those of Celery, its body arguments and options."""
+    """Return what is wrong with the headers or the body of a message; empty if nothing is."""
     headers = message.headers
     if not isinstance(headers, dict):
         return "its headers are no object"
     try:
-        # The broker adds headers of its own, with values that JSON does not have.
+        # The broker adds its own headers, whose values can have types that JSON does not have.
         if faults := faults_of(_HEADERS, {name: headers[name] for name in headers.keys() & _READ}, root="headers"):
             return "; ".join(faults)
         match message.payload:
             case [list() | tuple(), dict(), dict()]:
                 return ""
-    except Exception as fault:  # noqa: BLE001 - a body can be coded in any way, and each has faults of its own
+    except Exception as fault:  # noqa: BLE001 - each encoding of a body raises its own exceptions
         return f"its body cannot be read: {type(fault).__name__}: {fault}"
     return "its body is not [arguments, keyword arguments, options]"
 
 
 class _Message(virtual.Message):
-    """A message from Redis that has all that kombu and Celery read without a look."""
+    """A message from Redis with all parts that kombu and Celery read without a check."""
 
     def __init__(self, payload: Any, channel: Any = None, **kwargs: Any) -> None:
         try:
@@ -130,7 +130,7 @@ class _Message(virtual.Message):
 
 @cache
 def _careful(base: Any) -> Any:
-    """A channel that throws away what is no message, whether it comes by a queue or as a broadcast."""
+    """Return a class of channels that drop what is not a message, from queues and broadcasts."""
 
     class Channel(base):  # type: ignore[misc]
         Message = _Message

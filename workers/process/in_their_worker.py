@@ -1,4 +1,4 @@
-"""Tools in a worker of a team's own Celery application."""
+"""Run tools in a worker of a team's own Celery application."""
 
 import os
 import sys
@@ -18,15 +18,15 @@ from coatcheck.workers.runs.shutdown import SigtermHeeded
 from coatcheck.workers.settings import WorkerSettings
 
 JSON: Final = frozenset({"json", "application/json"})
-"""How `accept_content` names what our messages are written in."""
+"""Names of the messages' content type in `accept_content`."""
 
 
 def begin(app: Celery) -> None:
-    """Let the worker of this application that starts run tools too.
+    """Let the starting worker of this application also run tools.
 
-    The process ends with a sentence for each reason why it cannot.
+    Exits with a sentence for each reason why it cannot.
     """
-    theirs = broker_of(app)  # before ours is in the environment, which Celery would read
+    theirs = broker_of(app)  # first, because Celery would read our variables from the environment
     with left_as_it_was(os.environ):
         tools = ToolWorker.of_environment()
     if faults := list(_faults(app, theirs, tools)):
@@ -34,18 +34,18 @@ def begin(app: Celery) -> None:
     queue = queue_of_tools(tools.settings)
     queues: Any = app.amqp.queues
     if queue.name not in queues:
-        queues[queue.name] = queue  # a worker without `--queues` consumes all there are
+        queues[queue.name] = queue  # a worker without `--queues` consumes all of these
 
     dispatcher, sigterm = tools.dispatcher, SigtermHeeded(tools.drain)
 
-    class ToolTask(Task):  # type: ignore[type-arg]  # generic in its stubs alone
-        """A Celery task of ours, in an application that is not."""
+    class ToolTask(Task):  # type: ignore[type-arg]  # generic only in its stubs
+        """A Celery task of ours in the team's application."""
 
         abstract = True
 
-        @property  # type: ignore[misc]  # nobody writes it
+        @property  # type: ignore[misc]  # read-only
         def backend(self) -> Any:
-            """The result backend of our messages, of which resume chords need one; theirs can be of any kind."""
+            """Our result backend, which resume chords need; the application's can be of any kind."""
             return dispatcher.backend
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -66,7 +66,7 @@ def begin(app: Celery) -> None:
 
 
 def _faults(app: Celery, theirs: str, tools: ToolWorker) -> Iterator[str]:
-    """Yield a sentence for each reason why messages of the front door would not reach a worker of this application."""
+    """Yield a sentence for each reason why messages of the web server would not reach a worker of this application."""
     settings: WorkerSettings = tools.settings
     if places(theirs) != places(settings.broker_url):
         yield (

@@ -1,4 +1,4 @@
-"""What the main process of a worker does when the process of a run is killed: the record hears of it at once."""
+"""Update the record at once when the process of a run is killed, from the worker's main process."""
 
 import logging
 import threading
@@ -20,27 +20,27 @@ logger = logging.getLogger(__name__)
 class RunRequest(Request):
     """A delivered message that starts a run.
 
-    Celery hands its fate to this class in the main process, which lives on when the process of the run does not.
+    Celery calls this class in the main process, which survives the process of the run.
     """
 
     runner: Runner
-    """Set by the class that is made for one worker; see `requests_of`."""
+    """Set by the subclass that `requests_of` makes for a worker."""
 
     def on_timeout(self, soft: bool, timeout: float) -> None:
-        """A run that ignored its time limit was killed. Another would meet the same limit: the task is failed."""
+        """Fail the task of a run that was killed at its time limit: another run would reach the same limit."""
         super().on_timeout(soft, timeout)
         if not soft:
             self._tell(self.runner.killed_at_limit)
 
     def on_failure(self, exc_info: Any, send_failed_event: bool = True, return_ok: bool = False) -> Any:
-        """A run whose process is gone is judged now, not when its lease ends. An operator may have ended it."""
+        """Recover or cancel the task of a run whose process died now, not when its lease ends."""
         fault = exc_info.exception
         match getattr(fault, "exc", fault):
             case Terminated() if self.id in revoked:
                 in_background(str(self.id), cancel_run, self.runner.store, str(self.id))
             case Terminated():
-                # The process was to end with another run, and had begun this one before it did. Celery would call it
-                # revoked.
+                # The process was killed because of another run after it had started this one. Celery would report this
+                # one as revoked.
                 self._tell(self.runner.lost)
                 exc_info = _lost_process()
             case WorkerLostError():
@@ -52,7 +52,7 @@ class RunRequest(Request):
 
 
 def _lost_process() -> ExceptionInfo:
-    """What Celery is told of a process that ended under a run."""
+    """Return the exception for a run that ended with its process."""
     try:
         raise WorkerLostError("its process was ended because of another run")
     except WorkerLostError:
@@ -60,14 +60,14 @@ def _lost_process() -> ExceptionInfo:
 
 
 def cancel_run(store: TaskStore, message_id: str) -> None:
-    """The task whose run this message starts, or started, is cancelled."""
+    """Cancel the task whose run this message starts or started."""
     task_id, _, number = message_id.partition(".")
     if number.isdecimal():
         store.revoke(task_id, int(number))
 
 
 def in_background(message_id: str, write: Callable[..., object], *args: Any) -> None:
-    """The record hears of it from a thread: the store may be away, and the worker has to go on."""
+    """Write to the record in a thread, because the store can be unavailable and the worker must continue."""
     threading.Thread(target=_attempt, args=(message_id, write, *args), name="coatcheck-judge").start()
 
 
@@ -80,5 +80,5 @@ def _attempt(message_id: str, write: Callable[..., object], *args: Any) -> None:
 
 
 def requests_of(runner: Runner) -> type[RunRequest]:
-    """The request class of a worker with this runner."""
+    """Return the request class of a worker with this runner."""
     return type("RunRequest", (RunRequest,), {"runner": runner})

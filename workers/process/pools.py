@@ -1,4 +1,4 @@
-"""What Celery's pools leave to be done."""
+"""Worker steps that make up for faults of Celery's pools and consumer."""
 
 import time
 from collections.abc import Iterator
@@ -9,51 +9,52 @@ from celery import bootsteps
 from celery.worker.state import reserved_requests
 
 LOOK_SECONDS = 0.5
-"""How often a pool is looked through for processes that ended."""
+"""Seconds between two checks of a pool for processes that ended."""
 
 
 TICK_SECONDS: Final = 0.5
-"""How often a consumer that takes messages says so."""
+"""Seconds between two ticks of a consumer that accepts messages."""
 
 TICKS_MISSED: Final = 10
-"""After how many ticks without one a consumer takes none."""
+"""A consumer that has missed this many ticks accepts no messages."""
 
 
 class Reaper(bootsteps.StartStopStep):
-    """Notices the end of a pool process at once, so that its run is judged and its place taken.
+    """Detects the end of a pool process at once, so that its run is recovered and the process replaced.
 
-    The pool looks when the pipe of a process closes, which may be a moment before the process counts as ended, and
-    then not again for five seconds.
+    The pool checks when the pipe of a process closes, which can be just before the process has ended, and then not
+    again for five seconds.
     """
 
     requires = ("celery.worker.components:Pool",)
 
     def register_with_event_loop(self, worker: Any, hub: Any) -> None:
-        """The pool is looked through from now on; called for pools of processes only."""
+        """Check the pool periodically. Called for pools of processes only."""
         hub.call_repeatedly(LOOK_SECONDS, worker.pool.maintain_pool)
 
 
 class BusyProcesses(bootsteps.StartStopStep):
-    """Keeps messages from processes of a pool that are at work, or about to end.
+    """Keeps messages from pool processes that are busy or about to end.
 
-    Celery forgets who is at work with the connection to the broker: the next message would go to a process that works
-    on another, and wait behind that for as long as it takes, with its place in the pool free beside it. And a process
-    that a smaller pool has no use for is given messages until it has ended, which would end their runs with it.
+    When Celery loses the connection to the broker, it forgets which processes are busy: the next message would go to a
+    busy process and wait there, although another process is free. And a process that ends because the pool shrinks gets
+    messages until it has ended, which would end their runs.
     """
 
     requires = ("celery.worker.components:Pool",)
 
     def start(self, worker: Any) -> None:
-        """A process is chosen to end only while no message is on its way to it, and is given none from then on."""
+        """Let the pool choose only processes without a message to end, and give those none from then on."""
         pool: Any = getattr(worker.pool, "_pool", None)
         if not hasattr(pool, "_busy_workers"):
-            return  # it has no processes, so it does not choose among them
+            return  # not a pool of processes
         idle = pool._iterinactive
 
         def free() -> Iterator[Any]:
             for process in idle():
                 place = process.inqW_fd
-                # A process that has not begun, or has ended, has no place: the next one takes the mark over with it.
+                # A process that has not started, or has ended, is not in the table: the next process with this file
+                # descriptor would inherit the mark.
                 if pool._fileno_to_inq.get(place) is process and place not in pool._busy_workers:
                     pool._busy_workers.add(place)
                     yield process
@@ -64,14 +65,16 @@ class BusyProcesses(bootsteps.StartStopStep):
         def flush_but_keep() -> None:
             accepted = {number: job for number, job in pool._cache.items() if job._accepted}
             flush()
-            # Celery 5.5 forgets these too, and with them who is at work.
+            # Celery 5.5 drops these too, and with them which processes are busy.
             pool._cache.update({number: job for number, job in accepted.items() if not job.ready()})
 
         worker.pool.flush = flush_but_keep
 
     def register_with_event_loop(self, worker: Any, hub: Any) -> None:
-        """A process that works, or ends, is given nothing else; called at every start of the event loop, so after each
-        loss of the broker."""
+        """Mark processes that are busy or about to end.
+
+        Called at each start of the event loop, and so after each loss of the broker.
+        """
         pool = worker.pool._pool
         if not hasattr(pool, "_busy_workers"):
             return
@@ -87,29 +90,29 @@ class BusyProcesses(bootsteps.StartStopStep):
 
 
 class Consuming:
-    """Tells whether the consumer takes messages: for how long its timer has run undisturbed."""
+    """Tells whether the consumer accepts messages, by the ticks of its timer."""
 
     def __init__(self) -> None:
         self._ticked_at = float("-inf")
 
     def tick(self) -> None:
-        """Note that the consumer takes messages now."""
+        """Note that the consumer accepts messages now."""
         self._ticked_at = time.monotonic()
 
     def __call__(self) -> bool:
-        """Return whether it did a moment ago."""
+        """Return whether there was a recent tick."""
         return time.monotonic() - self._ticked_at < TICKS_MISSED * TICK_SECONDS
 
 
 consuming: Final = Consuming()
-"""The consumer of this process. Celery makes its steps by itself, and hands them nothing."""
+"""The consumer of this process. A global, because Celery creates its steps itself, without arguments."""
 
 
 class SignOfLife(bootsteps.StartStopStep):
-    """Ticks for as long as the consumer takes messages.
+    """Ticks while the consumer accepts messages.
 
-    A consumer that meets an error, as a right that is missing, stops its timer and all its steps before it begins anew.
-    One that meets it each time never gets as far as the first tick.
+    After an error, such as a missing right, the consumer stops its timer and all its steps before it starts again. If
+    the error recurs each time, there is never a first tick.
     """
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
@@ -117,26 +120,26 @@ class SignOfLife(bootsteps.StartStopStep):
     _entry: Any = None
 
     def start(self, consumer: Any) -> None:
-        """Begin to tick; called whenever the consumer begins to take messages."""
+        """Start the ticks. Called whenever the consumer begins to accept messages."""
         self._entry = consumer.timer.call_repeatedly(TICK_SECONDS, consuming.tick)
 
     def stop(self, _consumer: Any) -> None:
-        """End the ticks, if they had begun."""
+        """Stop the ticks, if they were started."""
         if self._entry is not None:
             self._entry.cancel()
 
 
 class NoPrefetch(bootsteps.StartStopStep):
-    """Lets Celery 5.5 take messages for free processes only, as `worker_disable_prefetch` does from 5.6 on."""
+    """Lets Celery 5.5 accept messages for free processes only, as `worker_disable_prefetch` does from 5.6 on."""
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
 
     def include_if(self, consumer: Any) -> bool:
-        """Return whether the setting is wanted, and Celery does not know it."""
+        """Return whether the setting is on, and this version of Celery does not have it."""
         return celery.VERSION < (5, 6) and bool(consumer.app.conf.worker_disable_prefetch)
 
     def start(self, consumer: Any) -> None:
-        """Let the new channel take no message while every process has one."""
+        """Let the new channel accept no message while every process has one."""
         qos = consumer.task_consumer.channel.qos
         can_consume = qos.can_consume
 
@@ -148,14 +151,15 @@ class NoPrefetch(bootsteps.StartStopStep):
 
 
 class Places(bootsteps.StartStopStep):
-    """Tells the consumer how many runs a pool of greenlets has room for.
+    """Sets the capacity of a pool of greenlets.
 
-    Such a pool counts the greenlets that run instead, at first none: without prefetching it would never take a message.
+    Such a pool reports its running greenlets instead, at first 0, so that without prefetching it would never accept a
+    message.
     """
 
     requires = ("celery.worker.components:Pool",)
 
     def start(self, worker: Any) -> None:
-        """The consumer, which starts after this, takes as many messages at a time as the pool has places."""
+        """Set the capacity for the consumer, which starts after this step."""
         if not worker.pool.num_processes:
             worker.max_concurrency = worker.concurrency

@@ -1,4 +1,4 @@
-"""The parts of a Celery worker that runs tools, and what they do as Celery's signals tell of its life."""
+"""The objects of a Celery worker that runs tools, and the receivers of Celery's signals."""
 
 import logging
 import os
@@ -40,13 +40,13 @@ from coatcheck.workers.toolkit.tool import CELERY_PREFIX, Catalogue
 logger = logging.getLogger(__name__)
 
 CANNOT_START = "coatcheck cannot start:\n"
-"""Begins what the person who started the worker is told."""
+"""The first line of an error message at the start."""
 
 
 class ToolWorker:
-    """Runs the tools of a catalogue in a worker. Made in its main process, before the pool.
+    """Runs the tools of a catalogue in a worker. Create it in the main process, before the pool.
 
-    The methods that take further keywords are receivers of Celery's signals.
+    Methods with `**_` are receivers of Celery's signals.
     """
 
     def __init__(self, settings: WorkerSettings, store_settings: StoreSettings, catalogue: Catalogue) -> None:
@@ -69,9 +69,9 @@ class ToolWorker:
 
     @classmethod
     def of_environment(cls) -> Self:
-        """Return the parts that the environment and the settings file describe.
+        """Return a worker with the settings of the environment and the settings file.
 
-        The process ends with a sentence for each fault if they cannot be used.
+        Exits with a sentence for each fault.
         """
         try:
             add_settings_of_file(os.environ)
@@ -89,12 +89,12 @@ class ToolWorker:
             catalogue = load_catalogue(settings)
         except WorkersError as fault:
             if isinstance(fault, ToolModuleError) and fault.__cause__ is not None:
-                traceback.print_exception(fault.__cause__)  # where in the author's module it went wrong
+                traceback.print_exception(fault.__cause__)  # shows the line of the author's module
             sys.exit(f"{CANNOT_START}{fault}")
         return cls(settings, store_settings, catalogue)
 
     def check(self, **_: Any) -> None:
-        """Warn of variables that mean nothing, and do not begin on a store that could lose records."""
+        """Warn of unknown variables, and exit if the store could lose records."""
         for fault in unknown_variables(os.environ):
             logger.warning("%s", fault)
         try:
@@ -108,30 +108,30 @@ class ToolWorker:
         except (StoreRefused, BrokerRefused) as fault:
             logger.error("This worker takes no messages as long as that lasts: %s", fault)
         except (StoreUnavailable, BrokerUnavailable):
-            pass  # they are waited for
+            pass  # the worker waits for them
 
     def start(self, sender: Any, **_: Any) -> None:
-        """Sweep, or stand by to, for as long as the worker lives, and watch the tasks that others work on, if any."""
+        """Start the sweeper and, if there are exposed tools, the watcher."""
         Sweeper(self.store, sender.hostname, self.dispatcher, self._measures, consuming).start()
         if any(tool.exposed for tool in self.catalogue):
             Watcher(self.store, self._cluster, self.catalogue, self.settings, self._measures).start()
 
     def hand_back(self, how: str, **_: Any) -> None:
-        """Give short jobs time to finish; the others stop at their next checkpoint then, and go on elsewhere."""
+        """Begin the grace period of a warm shutdown, after which runs are released at their next checkpoint."""
         if how == "Warm":
             self.drain.begin()
 
     def cancel_revoked(self, sender: Any, request: Any, **_: Any) -> None:
-        """Cancel a task whose message was revoked by an operator, in Flower for one."""
+        """Cancel a task whose message an operator revoked, for example in Flower."""
         if sender.name.startswith(CELERY_PREFIX):
             in_background(str(request.id), cancel_run, self.store, str(request.id))
 
-    def refuse_unknown(self, name: str, id: str, **_: Any) -> None:  # noqa: A002 - the signal's own word
-        """End a task whose tool is gone since it was created with an error, instead of letting it wait for ever."""
+    def refuse_unknown(self, name: str, id: str, **_: Any) -> None:  # noqa: A002 - the name in the signal
+        """Fail a task whose tool has been removed, instead of letting it wait for ever."""
         if name.startswith(CELERY_PREFIX):
             tool = name.removeprefix(CELERY_PREFIX)
             self.runner.refuse(id.partition(".")[0], f"This deployment no longer offers the tool {tool}")
 
     def close_measures(self, **_: Any) -> None:
-        """Leave none of the counts of a process behind that ends in good order."""
+        """Write the last counts of a pool process that ends."""
         self._measures.close()

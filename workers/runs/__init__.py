@@ -1,1 +1,1 @@
-"""The runs of a job: claim, lease, context, steps, resume; the sweeper that repairs what was lost."""
+"""The runs of a job, from the claim of the lease to the ending, and the sweeper."""

@@ -1,4 +1,4 @@
-"""What a tool's function has in hand while it runs."""
+"""The context of a run, which a tool's function gets as its first parameter."""
 
 import inspect
 import time
@@ -27,21 +27,21 @@ from coatcheck.workers.toolkit.texts import sendable
 T = TypeVar("T")
 
 PROGRESS_SECONDS = 0.02
-"""Progress that comes sooner after the last one is not written."""
+"""Progress within this time after the last report is not written."""
 
 AGAIN = "#"
-"""Stands between an author's key and the number of its repetition, so that no author's key can be one of ours."""
+"""Separates an author's key from the number of its repetition. Authors' keys cannot contain it."""
 
 TIMED_OUT = -32603
-"""The JSON-RPC code of a task whose input did not come in time, where the tool chose to fail."""
+"""The JSON-RPC code of a task that fails at the time limit of an input."""
 
 
 class Context:
-    """The run's side of a task: what was kept by earlier runs, and what this one wants to keep, ask and tell.
+    """Steps, inputs, progress and cancellation of a run.
 
-    Every method is a checkpoint: where a cancel takes hold (`Cancelled`), where a run that lost its lease stops
-    (`Superseded`), and where a worker that shuts down takes its runs back (`HandedBack`). All three are
-    BaseExceptions, so `finally` blocks run and `except Exception` does not eat them.
+    Every method is a checkpoint. It raises `Cancelled` after a cancel, `Superseded` if the run has lost its lease, and
+    `HandedBack` if the worker shuts down. All three are BaseExceptions, so `finally` blocks run and `except Exception`
+    does not catch them.
     """
 
     def __init__(self, claim: Claim, lease: Lease, store: TaskStore, max_step_bytes: int) -> None:
@@ -56,36 +56,36 @@ class Context:
 
     @property
     def task_id(self) -> str:
-        """The id that the client holds."""
+        """The id of the task, which the client knows."""
         return self._claim.task_id
 
     @property
     def run_number(self) -> int:
-        """1 for the first run of this task."""
+        """The number of this run, from 1."""
         return self._claim.run_number
 
     @property
     def owner(self) -> Owner:
-        """Tenant and principal that the task belongs to."""
+        """The tenant and the principal that the task belongs to."""
         return self._claim.owner
 
     @property
     def trace(self) -> dict[str, str]:
-        """The caller's W3C trace context: `traceparent`, `tracestate`, `baggage`, as far as the call carried them."""
+        """The caller's W3C trace context: `traceparent`, `tracestate` and `baggage`, if the call had them."""
         trace: dict[str, str] = orjson.loads(self._claim.trace or b"{}")
         return trace
 
     def check_cancelled(self) -> None:
-        """The run may go on; to be called in loops that do nothing else with the context."""
+        """Do nothing but check; for loops that do not use the context otherwise."""
         self._lease.check()
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """The client sees the message with its next look; a synchronous caller gets a progress notification.
+        """Report progress: the status message for polls, and a progress notification for a synchronous caller.
 
         Source: basic/patterns/progress.
 
         Raises:
-            UnsendableValue: `done` or `total` is no number that JSON has.
+            UnsendableValue: `done` or `total` is not a number that JSON can represent.
         """
         self._lease.check()
         now = time.monotonic()
@@ -102,16 +102,16 @@ class Context:
         self._write(lambda: self._store.progress(self.task_id, self._lease.run_id, shown, orjson.dumps(event)))
 
     def step(self, key: str, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """The function's result, computed at most once to its end over all runs of the task.
+        """Return the stored result of the step, or call the function and store its result.
 
-        A step that was interrupted is the only work that can repeat. A function with a parameter `idempotency_key` gets
-        a key that is the same in every repetition, for the world outside. The value that comes back has been through
-        JSON, in the first run too, so that every run sees the same.
+        Only a step that was interrupted is repeated. A function with a parameter `idempotency_key` gets a key that is
+        the same in every repetition, for calls to other systems. The returned value has been converted to JSON and
+        back, even in the first run, so that every run gets the same.
 
         Raises:
-            StepRepeated: this run has used the key before.
-            UnsendableValue: the key is no string, or the result has no form in JSON.
-            StepTooLarge: the result is larger than a step may be.
+            StepRepeated: this run has already used the key.
+            UnsendableValue: the key is not a string, or the result cannot be represented in JSON.
+            StepTooLarge: the result is larger than the limit.
         """
         self._lease.check()
         key = _step_key(key)
@@ -131,18 +131,18 @@ class Context:
         return value
 
     def ask(self, key: str, request: InputRequest) -> Answer:
-        """The client's answer. Without one the run ends here, and a later run comes back to this line with it.
+        """Return the client's answer, or park the task until a later run has it.
 
-        A key that is asked again, in a loop or because the answer was rejected, gets a number: it is never used twice.
+        A key that is used again, in a loop or because the answer was rejected, gets a number, such as `amount#2`.
 
         Raises:
-            MissingCapability: the client did not declare that it can be asked this.
-            InvalidRequest: this may not be asked, of nobody.
+            MissingCapability: the client did not declare the capability for this input.
+            InvalidRequest: the request must not be sent to any client.
         """
         return self.ask_all({key: request})[key]
 
     def ask_all(self, requests: Mapping[str, InputRequest]) -> dict[str, Answer]:
-        """The answers to several inputs, asked at once; as `ask`."""
+        """Return the answers to several inputs, which are asked for at once; as `ask`."""
         self._lease.check()
         for key in requests:
             if AGAIN in key or not INPUT_KEY.fullmatch(key):
@@ -160,7 +160,7 @@ class Context:
         return answers
 
     def _latest(self, key: str, request: InputRequest) -> tuple[str, Given | None, str]:
-        """The input that this call of `ask` stands for now: key, what was given, why an earlier answer failed."""
+        """Return the current input of this call of `ask`: key, state, and why the previous answer was rejected."""
         why = ""
         while True:
             self._asked[key] += 1
@@ -174,7 +174,7 @@ class Context:
                 return input_key, given, ""
 
     def _verdict(self, input_key: str, given: Given, request: InputRequest) -> tuple[Verdict, str]:
-        """The verdict on an answer; given here when no accept came by, because its chord was lost."""
+        """Return the verdict on an answer, and validate the answer if *accept* did not, because its chord was lost."""
         if given.verdict is not Verdict.UNCHECKED or not given.answer:
             return given.verdict, given.why
         verdict, why = judge(given)
@@ -220,7 +220,7 @@ def _number(what: str, value: object) -> float:
 
 
 def _step_key(key: object) -> str:
-    """Return the key as it is kept. A later run would not find the result of a step whose key is no string."""
+    """Return the key as it is stored. With a key that is not a string, a later run would not find the result."""
     plain: object = jsonable(key, where="the key of a step")
     if not isinstance(plain, str):
         raise UnsendableValue("the key of a step", f"it is {type(key).__name__}, not a string")
@@ -228,9 +228,9 @@ def _step_key(key: object) -> str:
 
 
 def judge(given: Given) -> tuple[Verdict, str]:
-    """What the author's validator says of an answer: accepted, or rejected and why.
+    """Return the verdict of the author's validator on an answer, and the reason of a rejection.
 
-    Only an accepted form has content to judge. What the validator raises besides ValueError is not caught.
+    Only an accepted form has content to validate. Exceptions of the validator other than ValueError are not caught.
     """
     answer = orjson.loads(given.answer or b"{}")
     if not given.validator or answer.get("action", "accept") != "accept":

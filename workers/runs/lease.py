@@ -1,4 +1,4 @@
-"""Keeps the leases of the runs in this process alive, and brings back what the store and the worker have to say."""
+"""Renew the leases of the runs in this process, and stop runs that must end."""
 
 import logging
 import threading
@@ -20,26 +20,25 @@ from coatcheck.workers.toolkit.outcome import TIME_LIMIT
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-"""What the client hears when a run was stopped, or killed, at the tool's time limit."""
 
 HARD_LIMIT_GRACE_SECONDS = 10
-"""How long a run may go on after its time limit was raised in it, before it is killed or fenced off."""
+"""Seconds between the exception for the time limit and the kill, or the end of the right to write."""
 
 RENEWALS_PER_LEASE = 5
-"""How often a lease is renewed before it would end; a cancel is heard of at the latest with the next renewal."""
+"""Renewals within the length of a lease. A cancel reaches the run with the next renewal at the latest."""
 
 POLL_SECONDS = 0.5
-"""How often the keeper looks whether a lease is due."""
+"""Seconds between two checks for leases that are due."""
 
 AWAY_SECONDS = 0.5
-"""The pause before a write is tried again while the store is away."""
+"""Seconds before a write is repeated while the store is unavailable."""
 
 
 class Lease:
     """A run's right to write."""
 
     def __init__(self, claim: Claim, drain: Drain, limit_s: float = inf) -> None:
-        """`limit_s`: how long the run may go on, where nobody else stops it."""
+        """`limit_s` is the time limit of the run, in a pool that cannot stop it."""
         self.task_id = claim.task_id
         self.run_id = claim.run_id
         self.facts: Facts = {"task_id": claim.task_id, "tool": claim.tool, "run": claim.run_number}
@@ -50,17 +49,17 @@ class Lease:
         self.hard_at = self._soft_at + HARD_LIMIT_GRACE_SECONDS
 
     def heard(self, cancel_requested: bool) -> None:
-        """What the store said with the last write or renewal is known."""
+        """Note the store's reply to the last write or renewal."""
         self.is_cancelled = self.is_cancelled or cancel_requested
 
     def check(self) -> None:
-        """The run may go on.
+        """Raise an exception if the run must end.
 
         Raises:
             Superseded: another run owns the task.
-            Cancelled: somebody asked for the end of the task.
+            Cancelled: the task was cancelled.
             HandedBack: the worker shuts down.
-            SoftTimeLimitExceeded: the time limit has passed; once, as a signal would say it.
+            SoftTimeLimitExceeded: the time limit has passed. Raised once, as by the signal in a pool of processes.
         """
         if self.is_superseded:
             raise Superseded
@@ -73,14 +72,14 @@ class Lease:
             raise HandedBack
 
     def write(self, write: Callable[[], T]) -> T:
-        """What a write of this run answered, however long the store was away before.
+        """Write and return the store's reply, waiting for as long as the store is unavailable.
 
-        Nobody can take the task over while the store is away, and what the run has done is worth more than its place in
-        the pool. An author's code never sees the store's errors, so it cannot swallow them.
+        No other run can claim the task meanwhile, and the work of the run is worth more than its place in the pool.
+        The author's code never gets errors of the store, so it cannot catch them.
 
         Raises:
             Superseded: another run owns the task; the write was refused.
-            HandedBack: the worker shuts down before the store is back.
+            HandedBack: the worker shuts down before the store is available.
         """
         while True:
             try:
@@ -96,10 +95,10 @@ class Lease:
 
 
 class LeaseKeeper:
-    """Renews all leases of this process from one thread, which also works while a tool computes.
+    """Renews all leases of this process in one thread, which also runs while a tool computes.
 
-    A run that ends before its first renewal is due costs nothing. The thread is made with the first lease in a process,
-    so it is safe to make the keeper before a fork.
+    A run that ends before its first renewal costs nothing. The thread starts with the first lease in a process, so the
+    keeper can be created before a fork.
     """
 
     def __init__(self, store: TaskStore, drain: Drain) -> None:
@@ -112,9 +111,9 @@ class LeaseKeeper:
 
     @contextmanager
     def keep(self, claim: Claim, limit_s: float = inf) -> Iterator[Lease]:
-        """The lease is renewed for as long as the block runs, which ends at its next checkpoint after `limit_s`.
+        """Renew the lease for the length of the block. The run ends at its next checkpoint after `limit_s`.
 
-        A run that goes on nevertheless is fenced off a while later, and its task failed.
+        If it does not, its task is failed HARD_LIMIT_GRACE_SECONDS later, and its writes are refused.
         """
         lease = Lease(claim, self._drain, limit_s)
         with self._lock:
@@ -145,7 +144,7 @@ class LeaseKeeper:
                     self._fence_off(lease)
 
     def _fence_off(self, lease: Lease) -> None:
-        """The task is failed; whatever the run still does counts for nothing."""
+        """Fail the task, so that later writes of the run are refused."""
         try:
             self._store.finish(
                 lease.task_id,
@@ -155,7 +154,7 @@ class LeaseKeeper:
                 error=TaskError(INTERNAL_ERROR, TIME_LIMIT),
             )
         except RunSuperseded:
-            pass  # it has ended, or another one has taken over
+            pass  # the run has ended, or another one holds the lease
         except StoreUnavailable as fault:
             logger.warning("task %s is past its time limit, which could not be noted yet: %s", lease.task_id, fault)
             return
@@ -170,7 +169,7 @@ class LeaseKeeper:
         except RunSuperseded:
             lease.is_superseded = True
         except StoreUnavailable as fault:
-            # Not superseded: while the store is away nobody else can claim the task. Tried again at once.
+            # Not superseded: no other run can claim the task while the store is unavailable. Repeat soon.
             logger.warning("lease of task %s not renewed: %s", lease.task_id, fault)
             return
         with self._lock:

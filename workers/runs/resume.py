@@ -1,4 +1,4 @@
-"""The header of the resume chord: one *accept* per answer, run on workers, side by side."""
+"""The header of the resume chord: one *accept* per answer, in parallel on any workers."""
 
 import logging
 
@@ -11,10 +11,10 @@ logger = logging.getLogger(__name__)
 
 
 def accept(store: TaskStore, task_id: str, input_key: str) -> str:
-    """The author's validator has judged the answer and the verdict is durable; in a word, for Flower.
+    """Validate an answer with the author's validator, store the verdict, and return a word on it for Flower.
 
-    It never raises: a header that raises would fail the chord's body. An answer that could not be judged here is judged
-    by the next run, where a fault of the validator becomes the tool's own.
+    Never raises, because an exception in the header would fail the chord's body. An answer that could not be validated
+    here is validated by the next run, where an exception of the validator is one of the tool.
     """
     with about(task_id=task_id):
         try:
@@ -23,8 +23,8 @@ def accept(store: TaskStore, task_id: str, input_key: str) -> str:
                 return f"{input_key}: nothing to judge"
             verdict, why = judge(given)
             store.accept(task_id, input_key, verdict, why)
-        except Exception as fault:  # noqa: BLE001 - a header that raises would fail the chord's body
-            # Not in the exception's own words: a validator's may quote the answer.
+        except Exception as fault:  # noqa: BLE001 - an exception in the header would fail the chord's body
+            # Without the message, because that of a validator can quote the answer.
             why = f"{type(fault).__name__} at {places_of(fault)}"
             logger.error("task %s: the answer to %s could not be judged: %s", task_id, input_key, why)
             return f"{input_key}: left to the run"

@@ -1,4 +1,4 @@
-"""One run of a job: claim, call the tool's function, then finish, park or hand back."""
+"""One run of a job: claim, call the tool's function, then finish, park or release."""
 
 import json
 import logging
@@ -46,13 +46,13 @@ from coatcheck.workers.toolkit.tool import Tool
 logger = logging.getLogger(__name__)
 
 PROCESS = "ForkPoolWorker"
-"""How the names of the processes of a pool begin."""
+"""Prefix of the names of pool processes."""
 
 AWAY = "The broker of this tool's worker does not answer; it is tried again"
 
 
 class Runner:
-    """Runs tools for tasks, in this process and in those that are forked from it."""
+    """Runs tools for tasks, in this process and its forks."""
 
     def __init__(
         self,
@@ -72,13 +72,13 @@ class Runner:
         self._worker = secrets.token_hex(4)
 
     def process(self, pid: int) -> str:
-        """What the ids of runs in this process of the worker begin with. Other machines have the same pids."""
+        """Return the prefix of run ids in this process. The pid alone is not unique across machines."""
         return f"{self._worker}.{pid}"
 
     def run(self, tool: Tool, task_id: str) -> str:
-        """The task is one run further, or nothing was to be done; in a word or two, for whoever looks on in Flower.
+        """Run the tool for the task, and return a word on the outcome for Flower.
 
-        A message that comes twice, late, or beside a live run does nothing.
+        Does nothing for a message that is delivered twice, late, or beside a live run.
         """
         try:
             claim = self._claim(task_id)
@@ -97,7 +97,7 @@ class Runner:
         return said
 
     def refuse(self, task_id: str, message: str) -> None:
-        """A task whose tool this worker does not know is failed, if it is due to run."""
+        """Fail a queued task whose tool this worker does not have."""
         claim = self._claim(task_id)
         if not isinstance(claim, Refusal):
             message = sendable(message)
@@ -105,12 +105,12 @@ class Runner:
             self._finish(task_id, claim.run_id, ending)
 
     def lost(self, task_id: str, pid: int) -> None:
-        """A run whose process is gone is over: the next one is on its way, or the task has ended."""
+        """Recover the task of a run whose process died: start the next run, or fail the task."""
         self.store.maintenance.abandon(task_id, self.process(pid))
         self._send_if_possible(self.store.maintenance.recover(task_id, held=False))
 
     def killed_at_limit(self, task_id: str, pid: int) -> None:
-        """A run that was killed at its time limit has failed its task."""
+        """Fail the task of a run that was killed at its time limit."""
         self.store.maintenance.abort(task_id, self.process(pid), TIME_LIMIT)
 
     def _claimed(self, tool: Tool, claim: Claim) -> str:
@@ -154,7 +154,7 @@ class Runner:
             return self._hand_back(lease, what)
 
     def _work(self, tool: Tool, claim: Claim, lease: Lease) -> Any:
-        """What the tool's function returned; an exposed tool has none, and its work goes elsewhere."""
+        """Call the tool's function and return its result, or delegate the work of an exposed tool."""
         if tool.exposed is not None:
             self._hand_over(tool, claim, lease)
         return call_tool(tool, claim, Context(claim, lease, self.store, self._settings.max_step_bytes))
@@ -163,7 +163,7 @@ class Runner:
         reach(Point.ENDING)
         status = lease.write(lambda: self._finish(lease.task_id, lease.run_id, ending))
         reach(Point.FINISHED)
-        # A cancel that came first is what the task ended with.
+        # If a cancel came first, the task has ended as cancelled.
         outcome = ending.outcome if status is ending.status else status.value
         logger.info("%s %s", what, outcome)
         return outcome
@@ -182,7 +182,7 @@ class Runner:
         return "handed back"
 
     def _try_later(self, lease: Lease, what: str) -> str:
-        """The run is handed back, and the sweeper starts the next in a while."""
+        """Release the run without sending a message, so that the sweeper starts the next run later."""
         if lease.write(lambda: self.store.release(lease.task_id, lease.run_id, AWAY)) is None:
             return self._end(lease, Ending(Status.CANCELLED, "Cancelled"), what)
         return "left to the sweeper"
@@ -198,7 +198,7 @@ class Runner:
 
 def call_tool(tool: Tool, claim: Claim, context: Context) -> Any:
     """Call the tool's function with the claim's arguments. Raises InvalidArguments, and what the function raises."""
-    arguments = tool.arguments.load(json.loads(claim.arguments))  # orjson makes floats of large integers
+    arguments = tool.arguments.load(json.loads(claim.arguments))  # orjson reads large integers as floats
     assert tool.function is not None
     if tool.takes_context:
         return tool.function(context, **arguments)
@@ -206,6 +206,6 @@ def call_tool(tool: Tool, claim: Claim, context: Context) -> Any:
 
 
 def _limit_s(tool: Tool) -> float:
-    """How long a run of this tool can go on; without end where the pool itself stops it, as one of processes does."""
+    """Return the time limit of a run of this tool; infinite if a pool of processes enforces it."""
     is_stopped = tool.exposed is not None or current_process().name.startswith(PROCESS)
     return inf if tool.time_limit_ms is None or is_stopped else tool.time_limit_ms / 1000

@@ -1,4 +1,4 @@
-"""How a worker that shuts down gets its runs back from the processes of its pool."""
+"""Release the runs of a worker that shuts down, and handle SIGTERM in its pool processes."""
 
 import mmap
 import os
@@ -11,15 +11,15 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 MOMENT_SECONDS = 1.0
-"""How long a pool process waits to hear whether a SIGTERM was meant for its whole worker."""
+"""Seconds that a pool process waits to learn whether a SIGTERM is for the whole worker."""
 
 SINCE: Final = struct.Struct("d")
 
 
 class Drain:
-    """Tells every process of a worker since when it shuts down, in memory that they share from the fork on.
+    """Shares the start of the shutdown with all processes of a worker, in shared memory.
 
-    Nothing has to be started at that moment, in the middle of a signal handler: the time tells.
+    A time is enough, so the signal handler does not have to start anything.
     """
 
     def __init__(self, grace_seconds: float) -> None:
@@ -27,17 +27,17 @@ class Drain:
         self._shared = mmap.mmap(-1, SINCE.size)
 
     def begin(self) -> None:
-        """The worker takes no more messages; after the grace its runs are handed back at their next checkpoint."""
+        """Note that the shutdown begins. After the grace period, runs are released at their next checkpoint."""
         SINCE.pack_into(self._shared, 0, time.monotonic())
 
     @property
     def has_begun(self) -> bool:
-        """True once the worker shuts down in good order."""
+        """Whether a warm shutdown has begun."""
         return self._since > 0
 
     @property
     def is_draining(self) -> bool:
-        """True once the worker wants its runs back."""
+        """Whether the grace period has passed, so that runs must be released."""
         return 0 < self._since < time.monotonic() - self._grace
 
     @property
@@ -47,27 +47,27 @@ class Drain:
 
 
 class SigtermHeeded:
-    """What a SIGTERM means to a process of a pool.
+    """Handles SIGTERM in the processes of a pool.
 
-    Platforms send it to every process there is, and then the main process alone decides what becomes of the runs. But
-    the main process itself, or an operator through it, ends one process by the same signal. So the process waits for a
-    moment, and ends only if its worker does not shut down. It does not end by an exception in the middle of a tool's
-    function, which would take that for a fault of the tool.
+    Platforms send SIGTERM to all processes of a worker, and then the main process alone decides about the runs. But the
+    main process, or an operator through it, uses the same signal to end a single process. So the process waits for a
+    moment, and ends only if its worker does not shut down. It is killed, because an exception in the middle of a tool's
+    function would count as a fault of the tool.
     """
 
     def __init__(self, drain: Drain) -> None:
         self._drain = drain
-        self._heeds = os.getpid()  # the main process has its own way
+        self._heeds = os.getpid()  # the main process keeps Celery's handler
 
     def heed(self, **_: Any) -> None:
-        """From its first Celery task on a pool process heeds the signal in this way; Celery sets a handler before."""
+        """Install the handler before the first Celery task of a pool process, after Celery has installed its own."""
         if self._heeds != os.getpid():
             self._heeds = os.getpid()
             signal.signal(signal.SIGTERM, self._on_sigterm)
 
     @contextmanager
     def heeded(self) -> Iterator[None]:
-        """Heed the signal in this way for the length of the block, in a process of a pool."""
+        """Install the handler for the length of the block, in a process of a pool."""
         if self._heeds == os.getpid():
             yield
             return

@@ -1,4 +1,4 @@
-"""How the result of a step is kept: as JSON that a later run, in another process, turns back into the same value."""
+"""Encode results of steps as JSON, and decode them to the same values in a later run."""
 
 import inspect
 import sys
@@ -17,11 +17,11 @@ from coatcheck.workers.toolkit.jsonable import jsonable
 
 
 def encode(step: str, value: object, function: Callable[..., Any], max_bytes: int) -> bytes:
-    """The value as JSON, with its type where the function does not declare one.
+    """Return the value as JSON, with its type if the function does not declare one.
 
     Raises:
-        UnsendableValue: the value has no form in JSON.
-        StepTooLarge: it is larger than `max_bytes`.
+        UnsendableValue: the value cannot be represented in JSON.
+        StepTooLarge: the JSON is larger than `max_bytes`.
     """
     adapter = _declared(function)
     kind = "" if adapter else _kind_of(value)
@@ -38,10 +38,10 @@ def encode(step: str, value: object, function: Callable[..., Any], max_bytes: in
 
 
 def decode(text: bytes, function: Callable[..., Any]) -> Any:
-    """The value that `encode` was given, as the type that the function declares now, or as the type it had then.
+    """Return the encoded value, as the type that the function declares now, or as its stored type.
 
     Raises:
-        ValueError: the program changed so that the stored value no longer fits.
+        ValueError: the stored value no longer matches the type.
     """
     kept = orjson.loads(text)
     adapter = _declared(function) or (_named(kept["kind"]) if kept["kind"] else None)
@@ -55,7 +55,7 @@ def decode(text: bytes, function: Callable[..., Any]) -> Any:
 
 @lru_cache(maxsize=512)
 def _declared(function: Callable[..., Any]) -> TypeAdapter[Any] | None:
-    """The type that the function declares to return, or None when it declares nothing that JSON could carry."""
+    """Return an adapter for the function's declared return type, or None if there is none for JSON."""
     target = inspect.unwrap(function)
     try:
         declared = get_type_hints(target, include_extras=True).get("return", Any)
@@ -70,7 +70,7 @@ def _declared(function: Callable[..., Any]) -> TypeAdapter[Any] | None:
 
 
 def _kind_of(value: object) -> str:
-    """`module:qualname` of a dataclass or pydantic model; nothing for plain values."""
+    """Return `module:qualname` of a dataclass or pydantic model; empty for other values."""
     cls = type(value)
     if (isinstance(value, BaseModel) or is_dataclass(value)) and "<locals>" not in cls.__qualname__:
         return f"{cls.__module__}:{cls.__qualname__}"

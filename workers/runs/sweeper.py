@@ -1,4 +1,4 @@
-"""The clock's side of the work, inside every worker, one worker at a time."""
+"""Make the transitions that time calls for. Every worker has a sweeper, and one of them works at a time."""
 
 import logging
 import threading
@@ -16,23 +16,23 @@ from coatcheck.workers.toolkit.errors import BrokerUnavailable
 logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = 2.0
-"""How often a worker says that it lives, at the least. With short leases it does as often as it renews one."""
+"""The longest pause between two heartbeats of a worker. With short leases it is that between two renewals."""
 
 RETRY_SECONDS = 0.5
-"""How soon a worker that takes no messages is asked again whether it does."""
+"""Seconds before a worker that accepts no messages is checked again."""
 
 LOOK_SECONDS = 60.0
-"""How often the server is asked whether it is still fit to keep tasks: it may be another one than at the start."""
+"""Seconds between two checks of the Redis server, which can be replaced after the start."""
 
 BATCH = 100
-"""How many due tasks are read from a bucket at a time."""
+"""Due tasks that are read from a bucket at a time."""
 
 BATCHES = 50
-"""How many batches one sweep takes from a bucket, so that it ends; the rest waits for the next."""
+"""Batches of a bucket in one sweep, so that a sweep ends. The rest is left to the next one."""
 
 
 class Sweeper:
-    """Expires, recovers, sends again, lapses and purges; and says that this worker lives."""
+    """Expires, recovers, resends, lapses and purges tasks, and sends the heartbeat of this worker."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Sweeper:
         measures: Measures,
         takes_messages: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`takes_messages` tells whether the worker beside it does what a worker is for."""
+        """`takes_messages` tells whether this worker's consumer accepts messages."""
         self._store = store
         self._takes_messages = takes_messages
         self._worker = worker
@@ -55,22 +55,22 @@ class Sweeper:
         self._thread = threading.Thread(target=self._run, name="coatcheck-sweeper", daemon=True)
 
     def start(self) -> None:
-        """The sweeper works in a thread of its own until it is stopped."""
+        """Start the sweeper's thread, which runs until it is stopped."""
         self._thread.start()
 
     def stop(self) -> None:
-        """The thread ends soon; a sweep that is going on is finished."""
+        """Tell the thread to end after the current sweep."""
         self._stopping.set()
 
     def sweep(self) -> int:
-        """Everything that the clock called for was done, up to a bound; how many transitions that took.
+        """Make all transitions that are due, up to a bound, and return their number.
 
-        The worker says that it lives between batches too: a long sweep must not look like an outage.
+        The heartbeat is also sent between batches, so that a long sweep does not look like an outage.
         """
         done = 0
         self._broker_answers = None
         for bucket in range(BUCKETS):
-            kept = 0  # held back, so still due, and in front of those that come after
+            kept = 0  # tasks that are still due after their turn, and so come first in the index
             for _ in range(BATCHES):
                 held = self._beat()
                 due = self._store.maintenance.due(bucket, BATCH, kept)
@@ -82,7 +82,7 @@ class Sweeper:
         return done
 
     def look(self) -> None:
-        """Everything by which the server could lose tasks has been told to the log, once as long as it lasts."""
+        """Check whether the server could lose tasks, and log each new fault once."""
         if time.monotonic() < self._look_at:
             return
         self._look_at = time.monotonic() + LOOK_SECONDS
@@ -105,7 +105,7 @@ class Sweeper:
                 return False
 
     def _settle(self, task_id: str, *, held: bool) -> bool:
-        """The one thing that is due to this task was done; True when it changed something."""
+        """Make the transition that is due for this task. Return whether it changed something."""
         kind, remains = self._store.maintenance.inspect(task_id)
         following = None
         match kind:
@@ -132,7 +132,7 @@ class Sweeper:
         return True
 
     def _send(self, run: NextRun) -> None:
-        """Send the message of a run; what the broker does not take now stays due and is sent by a later sweep."""
+        """Send the message of a run. If the broker does not accept it, it stays due, and a later sweep sends it."""
         try:
             self._dispatcher.send_run(run)
         except BrokerUnavailable as fault:
@@ -140,7 +140,7 @@ class Sweeper:
             self._broker_answers = False
 
     def _can_send(self) -> bool:
-        """Whether the broker answers; asked once in a sweep. A message that could not be sent stays due."""
+        """Return whether the broker responds, which is checked once in a sweep."""
         if self._broker_answers is None:
             try:
                 self._dispatcher.check()

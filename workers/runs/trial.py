@@ -1,4 +1,4 @@
-"""Runs a tool in a test of its author's: as a worker does, but in this process and with nothing to start."""
+"""Run a tool in a test, as a worker does, but in this process and without servers."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -23,36 +23,36 @@ EVERYTHING: dict[str, dict[str, Any]] = {
     "roots": {},
     "extensions": {"io.modelcontextprotocol/tasks": {}},
 }
-"""The capabilities of a client that can be asked all that a tool can ask."""
+"""The capabilities of a client that supports every input."""
 
 TASK_ID = "trial"
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How a tool ended, or what it waits for."""
+    """The outcome of a tool, or the inputs that it waits for."""
 
     status: str
-    """`completed`, `failed`, or `input_required` when an input was asked that the test did not answer."""
+    """`completed`, `failed`, or `input_required` if the test has no answer to an input."""
     result: dict[str, Any]
-    """The CallToolResult, when completed: `content`, `structuredContent`, `isError`."""
+    """The CallToolResult, if completed: `content`, `structuredContent`, `isError`."""
     error: dict[str, Any]
-    """The JSON-RPC error, when failed: `code`, `message`, and `data` if there is any."""
+    """The JSON-RPC error, if failed: `code`, `message`, and `data` if there is any."""
     asked: dict[str, dict[str, Any]]
-    """Every input that was asked, by its key, as the client sees it."""
+    """Every input that was asked for, by its key, as the client gets it."""
     progress: tuple[str, ...]
-    """The status messages that `ctx.progress` has set, of all runs in order."""
+    """The status messages that `ctx.progress` set, of all runs in order."""
     steps: tuple[str, ...]
-    """The keys of the steps that were kept, in order."""
+    """The keys of the stored steps, in order."""
 
     @property
     def value(self) -> Any:
-        """What the tool returned, in JSON's types; None for a result without structured content."""
+        """The structured content of the result; None if it has none."""
         return self.result.get("structuredContent")
 
     @property
     def text(self) -> str:
-        """The text parts of the result, joined."""
+        """The joined text blocks of the result."""
         return "".join(part.get("text", "") for part in self.result.get("content", ()))
 
 
@@ -64,16 +64,16 @@ def try_tool(
     owner: Owner = ANONYMOUS,
     capabilities: Mapping[str, Any] = EVERYTHING,
 ) -> Trial:
-    """Run a tool to its end, or to an input that has no answer in `answers`.
+    """Run a tool to its end, or to an input without an answer in `answers`.
 
-    The tool parks at each input and runs again from the top with the answer, as on a worker: steps that were kept are
-    not repeated, and validators judge the answers. `answers` has for the key of an input the content of a form, or a
-    whole answer: `{"action": "decline"}`, the result of a sampling, the list of roots. A key that is asked again has
+    The tool parks at each input and runs again from the top with the answer, as on a worker: stored steps are not
+    repeated, and validators check the answers. `answers` maps the key of an input to the content of a form, or to a
+    complete answer: `{"action": "decline"}`, the result of a sampling, the list of roots. A key that is used again has
     its number: `amount#2`.
 
     Raises:
-        ValueError: the function is not a tool with a function of its own.
-        Exception: whatever the tool raises that is none of Coatcheck's errors.
+        ValueError: the function is not a tool.
+        Exception: the tool raised an exception that is not one of Coatcheck's.
     """
     tool = tool_of(function)
     if tool is None or tool.function is None:
@@ -102,7 +102,7 @@ def try_tool(
 
 
 class _Record:
-    """What a run reads and writes of a task, in memory."""
+    """The record of a task, in memory."""
 
     def __init__(self, answers: dict[str, Any]) -> None:
         self.inputs: dict[str, Given] = {}

@@ -1,1 +1,1 @@
-"""What operators see of the work: logs, traces, metrics, Flower."""
+"""Logs, traces, metrics and Flower, for operators."""

@@ -1,8 +1,6 @@
-"""Keeps Flower from strangers, and its buttons working for whoever is on this machine.
+"""Protect Flower, which shows and stops runs, and let its buttons work on loopback.
 
-Flower shows what runs, and stops it.
-
-What it takes is asked of Flower's own options, once they are read, so it does not matter where they came from.
+The checks read Flower's own options after Flower has parsed them, so their source does not matter.
 """
 
 import ipaddress
@@ -18,25 +16,25 @@ import click
 LOOPBACK_NAMES: Final = frozenset({"localhost", "ip6-localhost"})
 
 OPEN_API: Final = "FLOWER_UNAUTHENTICATED_API"
-"""Flower's own word on it, which it reads from the environment alone: whether its API asks for no login."""
+"""Flower's variable for an API without login. Flower reads it from the environment only."""
 
 NOT_FRAMED: Final = {"Content-Security-Policy": "frame-ancestors 'none'", "X-Frame-Options": "DENY"}
-"""Headers that keep pages out of frames of other sites, whose visitors would press their buttons unknowingly."""
+"""Headers that forbid other sites to show pages in frames, against clickjacking."""
 
 NOBODY_ANSWERED: Final = "Inspect method %s failed"
-"""What Flower logs for each of its looks while no worker has started yet. It looks again when one does."""
+"""Flower's log message for each inspection before a worker has started. It inspects again when one starts."""
 
 FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP")
-"""Headers by which a proxy tells that it stands in between."""
+"""Headers that a proxy adds."""
 
 
 def guard_flower(*, may_be_open: bool) -> None:
-    """Flower is protected, or reached from this machine alone, or allowed to be open; or this process is not Flower.
+    """Exit unless Flower has a login, listens on loopback only, or may be open. Do nothing in other processes.
 
-    Its pages are shown in no frame. Where it is for this machine and asks for no login, they may stop what they show.
+    Its pages cannot be shown in frames. On loopback without a login, the buttons of its pages work.
 
     Raises:
-        SystemExit: none of that.
+        SystemExit: Flower would be open, or a login is not valid.
     """
     context = click.get_current_context(silent=True)
     if context is None or context.info_name != "flower":
@@ -58,9 +56,9 @@ def guard_flower(*, may_be_open: bool) -> None:
 
 
 def login_fault(logins: Iterable[str]) -> str:
-    """Return what is wrong with `FLOWER_BASIC_AUTH`, if anything is, without a word of it.
+    """Return what is wrong with `FLOWER_BASIC_AUTH`, without quoting it; empty if nothing is.
 
-    Flower takes what it was given for a login, an empty one too: whoever guesses nothing is in.
+    Flower accepts an empty user or password as a login, which anyone can guess.
     """
     for login in logins:
         user, _, password = login.partition(":")
@@ -70,7 +68,7 @@ def login_fault(logins: Iterable[str]) -> str:
 
 
 def is_open_to_strangers(options: Any) -> bool:
-    """Anybody who can reach Flower with these options may use it, and not only this machine can."""
+    """Return whether Flower with these options has no login and is reachable from other machines."""
     if options.unix_socket or _is_loopback(options.address):
         return False
     is_guarded = bool(options.basic_auth) or bool(options.auth and options.auth_provider)
@@ -78,15 +76,15 @@ def is_open_to_strangers(options: Any) -> bool:
 
 
 def is_for_this_machine(options: Any) -> bool:
-    """Flower with these options listens on loopback, and asks nobody who they are."""
+    """Return whether Flower with these options listens on loopback without a login."""
     return not (options.unix_socket or options.basic_auth or options.auth) and _is_loopback(options.address)
 
 
 def is_from_our_page(request: Any) -> bool:
-    """A browser on this machine sent this from a page that this same Flower gave it.
+    """Return whether a browser on this machine sent the request from a page of this Flower.
 
-    A page of another site is told by `Origin` and `Sec-Fetch-Site`; one whose name was made to lead here, by `Host`; a
-    request that a proxy handed on, by `Host` or what the proxy adds.
+    `Origin` and `Sec-Fetch-Site` show a page of another site; `Host` shows DNS rebinding; `Host` or a header that the
+    proxy adds shows a forwarded request.
     """
     if not _is_loopback(request.host_name) or any(name in request.headers for name in FORWARDED):
         return False
@@ -97,7 +95,7 @@ def is_from_our_page(request: Any) -> bool:
 
 
 def _keep_out_of_frames() -> None:
-    """Every response of Flower says so: its pages', its errors' and its files'."""
+    """Add the headers to every response of Flower: pages, errors and files."""
     from flower.views import BaseHandler  # noqa: PLC0415 - no worker needs it
     from tornado.web import RequestHandler  # noqa: PLC0415
 
@@ -117,9 +115,9 @@ def _say_always(handlers: Any) -> None:
 
 
 def _let_pages_act() -> None:
-    """The buttons of Flower's pages work: by itself, Flower without a login refuses what they send.
+    """Let the buttons of Flower's pages work, whose requests Flower refuses without a login.
 
-    Its own switch would open all of its API, to the pages of all sites too.
+    Flower's own switch would open its whole API, also to pages of other sites.
     """
     from flower.api.control import ControlHandler  # noqa: PLC0415 - no worker needs it
 
@@ -133,7 +131,7 @@ def _let_pages_act() -> None:
 
 
 def _is_loopback(address: str) -> bool:
-    """No address at all is every address."""
+    """Return whether the address is loopback. An empty address means every address."""
     if address in LOOPBACK_NAMES:
         return True
     try:

@@ -1,4 +1,4 @@
-"""The variables that Flower reads by itself, as far as a wrong one would end it in a traceback."""
+"""Check the variables that Flower reads itself, for which a wrong value would end it with a traceback."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ HIGHEST_PORT: Final = 65_535
 
 
 def flower_faults() -> str:
-    """Return what is wrong with Flower's variables, one fault a line, each led by its variable."""
+    """Return the faults of Flower's variables, one per line, each with its variable first."""
     env = Env(eager=False)
     env.str("FLOWER_PORT", "5555", validate=_check_port)
     for kind, names in ((env.float, NUMBERS), (env.bool, SWITCHES)):

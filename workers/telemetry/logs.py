@@ -1,6 +1,6 @@
-"""What a line of the log looks like, and what it tells of the work that it is about.
+"""Format log lines, and add fields about the current work to them.
 
-Never arguments, answers, results or tokens: only the few facts that are named here.
+Only the fields named here are added, never arguments, answers, results or tokens.
 """
 
 import logging
@@ -16,29 +16,29 @@ from pythonjsonlogger.orjson import OrjsonFormatter
 from coatcheck.tasks_store.model import TASK_ID
 
 FORMATS: Final = ("text", "json")
-"""For a person, and for a machine: one JSON object a line."""
+"""Plain text, and one JSON object per line."""
 
 TEXT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 Facts = Mapping[str, str | int]
-"""`task_id`, `tool`, `run` and `method`, as far as they are known."""
+"""The fields `task_id`, `tool`, `run` and `method`, as far as they are known."""
 
 _about: ContextVar[Facts] = ContextVar("coatcheck_about", default=MappingProxyType({}))
 
 
 def begin() -> None:
-    """What this thread does from now on is about something else, of which nothing is known yet."""
+    """Remove all fields from the context of this thread or greenlet."""
     _about.set({})
 
 
 def know(**facts: str | int) -> None:
-    """This is known too of what this thread does."""
+    """Add fields to the context of this thread or greenlet."""
     _about.set({**_about.get(), **facts})
 
 
 @contextmanager
 def about(**facts: str | int) -> Iterator[None]:
-    """This is known of what this thread does in the block."""
+    """Add fields to the context for the length of the block."""
     before = _about.set({**_about.get(), **facts})
     try:
         yield
@@ -47,7 +47,7 @@ def about(**facts: str | int) -> Iterator[None]:
 
 
 def facts_of_message(message_id: str, name: str = "") -> Facts:
-    """What a message of ours says of the run that it starts: its id of the task, its Celery task's name of the tool."""
+    """Return the fields of the run that a message starts, from its id and the name of its Celery task."""
     task_id, _, number = message_id.partition(".")
     if not TASK_ID.fullmatch(task_id) or not number.isdecimal():
         return {}
@@ -56,10 +56,10 @@ def facts_of_message(message_id: str, name: str = "") -> Facts:
 
 
 class JsonLines(OrjsonFormatter):
-    """One JSON object a line, with what is known of the work."""
+    """Formats a record as one line of JSON, with the fields of the context."""
 
     def add_fields(self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]) -> None:
-        """The fields of a line. What else a library hangs on its records may be anything, so it is left out."""
+        """Add the fields of the line. Other attributes of the record are omitted: libraries can set any."""
         log_data.update(message_dict)
         log_data.update(
             time=datetime.fromtimestamp(record.created, UTC),
@@ -72,14 +72,14 @@ class JsonLines(OrjsonFormatter):
 
 
 def write_as(log_format: str, logger: logging.Logger) -> None:
-    """Lines of this logger look as the setting says; `text` is what whoever set it up has chosen."""
+    """Set the format of the logger's handlers; `text` leaves them unchanged."""
     if log_format == "json":
         for handler in logger.handlers:
             handler.setFormatter(JsonLines())
 
 
 def _celerys_own(record: logging.LogRecord) -> Facts:
-    """What Celery says of a message in a line of its own, as its main process does: received, succeeded, lost."""
+    """Return the fields of a message that Celery's own record names, as for received, succeeded and lost messages."""
     data = getattr(record, "data", None)
     if not isinstance(data, Mapping):
         return {}

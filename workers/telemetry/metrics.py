@@ -1,4 +1,4 @@
-"""What workers measure of their work, for `/metrics`: counted here, added to the store's counts every few seconds."""
+"""Count and time the work of a process for `/metrics`. The counts are added to the store every few seconds."""
 
 import logging
 import secrets
@@ -14,24 +14,24 @@ from coatcheck.tasks_store.per_process import PerProcess
 logger = logging.getLogger(__name__)
 
 FLUSH_SECONDS: Final = 2.0
-"""How long a count may stay in a process. One that is killed takes these with it."""
+"""Seconds between two writes to the store. A process that is killed loses its counts since the last one."""
 
 BUCKETS_S: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 300.0, 1800.0, 7200.0)
-"""The upper ends of the buckets of a histogram; one more is for all that is longer."""
+"""The upper bounds of a histogram's buckets; one more bucket takes the longer times."""
 
 RUNS: Final = "runs"
-"""Runs by tool and outcome."""
+"""The number of runs, by tool and outcome."""
 RUN_TIMES: Final = "run_seconds"
-"""A histogram of how long a run took, by tool."""
+"""The histogram of the durations of runs, by tool."""
 QUEUE_TIMES: Final = "queue_seconds"
-"""A histogram of how long a task waited for its first run, by tool."""
+"""The histogram of the times that tasks waited for their first run, by tool."""
 TRANSITIONS: Final = "transitions"
-"""What the sweeper did, by kind."""
+"""The number of the sweeper's transitions, by kind."""
 SETTLED: Final = "settled"
-"""Exposed tasks that ended, by tool and status."""
+"""The number of exposed tasks that ended, by tool and status."""
 
 SUM: Final = "sum"
-"""Instead of a bucket's number: the sum of a histogram, in ms."""
+"""The label of a histogram's sum in ms, in the place of a bucket's number."""
 
 SEPARATOR: Final = "\t"
 
@@ -40,37 +40,37 @@ Add = Callable[[str, int, Mapping[str, int]], None]
 
 
 class Gauge(NamedTuple):
-    """What stands at some number now."""
+    """A current number, such as open streams."""
 
     read: Callable[[], int]
     report: Callable[[str, int], None]
-    """Takes the process and the number; it holds for a few seconds."""
+    """Stores the number of a process, which is valid for a few seconds."""
 
 
 class Measures:
-    """What every process counts, each for itself. To be made before the fork; thread-safe."""
+    """Counters and histograms, which each process keeps for itself. Create before the fork; thread-safe."""
 
     def __init__(self, add: Add, gauge: Gauge | None = None) -> None:
-        """`gauge` is reported for as long as it is not 0, by a process that has counted anything."""
+        """`gauge` is reported while it is not 0, by processes that have counted something."""
         self._counts = PerProcess(lambda: Counts(add, gauge))
 
     def count(self, name: str, *labels: str, by: int = 1) -> None:
-        """One more of this."""
+        """Increase a counter."""
         self._counts.get().count(SEPARATOR.join((name, *labels)), by)
 
     def close(self) -> None:
-        """What this process has counted is in the store, if that is there, and its thread has ended."""
+        """Write this process's counts to the store, if it is available, and end the thread."""
         if (mine := self._counts.pop()) is not None:
             mine.close()
 
     def time(self, name: str, label: str, seconds: float) -> None:
-        """One more took this long."""
+        """Add a duration to a histogram."""
         self.count(name, label, str(bisect_left(BUCKETS_S, seconds)))
         self.count(name, label, SUM, by=max(0, round(seconds * 1000)))
 
 
 class Counts:
-    """The counts of one process, and the thread that takes them to the store; it begins with the first count."""
+    """The counts of one process, and the thread that writes them to the store, which starts with the first count."""
 
     def __init__(self, add: Add, gauge: Gauge | None) -> None:
         self._add = add
@@ -80,13 +80,13 @@ class Counts:
         self._number = 1
         self._counted: Counter[str] = Counter()
         self._leaving: Counter[str] = Counter()
-        """What the store may have heard of, or not: it is sent again under the same number."""
+        """Counts that the store may already have; they are sent again under the same number."""
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
 
     def count(self, name: str, by: int) -> None:
-        """So many more of this."""
+        """Increase a counter."""
         with self._lock:
             self._counted[name] += by
             if self._thread is None:
@@ -94,7 +94,7 @@ class Counts:
                 self._thread.start()
 
     def flush(self) -> None:
-        """What was counted is in the store, unless that is away; called by one thread."""
+        """Write the counts to the store, unless it is unavailable. Called by one thread."""
         if not self._leaving:
             with self._lock:
                 self._leaving, self._counted = self._counted, Counter()
@@ -109,7 +109,7 @@ class Counts:
         self._number += 1
 
     def report(self, standing: int) -> None:
-        """The store knows how the gauge stands, unless it is away."""
+        """Write the value of the gauge to the store, unless it is unavailable."""
         if self._gauge is None or not (standing or self._reported):
             return
         try:
@@ -120,7 +120,7 @@ class Counts:
         self._reported = standing
 
     def close(self) -> None:
-        """The thread has flushed for the last time and ended; the gauge stands at 0 for this process."""
+        """Write the last counts, set the gauge of this process to 0, and end the thread."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join()

@@ -1,6 +1,7 @@
-"""OpenTelemetry spans, where that is installed and whoever runs this process has configured it.
+"""OpenTelemetry spans, if it is installed and configured.
 
-Which spans are kept and where they go is the affair of `opentelemetry-instrument`, or of what a tool module sets up.
+`opentelemetry-instrument`, or the set-up in a tool module, decides which spans are sampled and exported.
+
 Source: OpenTelemetry semantic conventions for MCP; basic/index, "OpenTelemetry Trace Context".
 """
 
@@ -28,26 +29,26 @@ ERROR: Final = "error.type"
 TASK: Final = "coatcheck.task.id"
 RUN: Final = "coatcheck.run.number"
 OUTCOME: Final = "coatcheck.run.outcome"
-"""In which word a run ended, as in Flower."""
+"""The attribute with the outcome of a run, as in Flower."""
 
 FAILED: Final = "failed"
-"""The outcome that is an error of the run; a tool that says that it could not do it has done its work."""
+"""The outcome that is an error of the span. A result with `isError` is not one."""
 
 
 class RequestSpan:
-    """What is done for one request, as a tracer sees it."""
+    """The span of one request."""
 
     def __init__(self, span: "trace.Span") -> None:
         self._span = span
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """Spans that begin in the block are children of this one."""
+        """Make this the current span for the length of the block."""
         with trace.use_span(self._span, record_exception=False, set_status_on_exception=False):
             yield
 
     def through(self, work: Generator[News, None, Result]) -> Generator[News, None, Result]:
-        """The same generator; the span is active while it works, and ends with it."""
+        """Return the generator with this as the current span while it works. The span ends with the generator."""
         try:
             while True:
                 with self.active():
@@ -63,12 +64,12 @@ class RequestSpan:
             self.end()
 
     def end(self) -> None:
-        """It is over."""
+        """End the span."""
         self._span.end()
 
 
 def request_span(method: str, facts: Facts, parent: Mapping[str, str]) -> RequestSpan | None:
-    """The span of a request, a child of the client's if its `_meta` named that; None when nobody listens."""
+    """Start the span of a request, a child of the client's span in `parent`; None without a tracer provider."""
     if not _is_listened_to():
         return None
     name = f"{method} {facts['tool']}" if "tool" in facts else method
@@ -77,13 +78,13 @@ def request_span(method: str, facts: Facts, parent: Mapping[str, str]) -> Reques
 
 @contextmanager
 def run_span(facts: Facts, parent: Mapping[str, str]) -> Iterator[list[str]]:
-    """The block is one run; what it puts into the list is its outcome."""
+    """Trace a run for the length of the block, which appends its outcome to the list."""
     outcome: list[str] = []
     if not _is_listened_to():
         yield outcome
         return
     span = _begun(f"run {facts['tool']}", trace.SpanKind.CONSUMER, _named(facts), parent)
-    # An exception is not told in its own words, which may quote arguments.
+    # An exception is not recorded, because its message can quote arguments.
     with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
         yield outcome
         for word in outcome:
@@ -94,13 +95,13 @@ def run_span(facts: Facts, parent: Mapping[str, str]) -> Iterator[list[str]]:
 
 
 def know_task(task_id: str) -> None:
-    """The span that is active here is about this task."""
+    """Add the task's id to the current span."""
     if _is_listened_to():
         trace.get_current_span().set_attribute(TASK, task_id)
 
 
 def refused(code: int) -> None:
-    """The request whose span is active here is answered with this JSON-RPC error."""
+    """Record in the current span that the request failed with this JSON-RPC error."""
     if _is_listened_to():
         span = trace.get_current_span()
         span.set_attributes({CODE: str(code), ERROR: str(code)})
@@ -108,7 +109,7 @@ def refused(code: int) -> None:
 
 
 def carried() -> dict[str, str]:
-    """The trace context that leads to the span that is active here; empty when there is none."""
+    """Return the trace context of the current span; empty without one."""
     context: dict[str, str] = {}
     if _is_listened_to():
         propagate.inject(context)
@@ -116,7 +117,7 @@ def carried() -> dict[str, str]:
 
 
 def _is_listened_to() -> bool:
-    """Somebody has configured where spans go."""
+    """Return whether a tracer provider is configured."""
     return IS_INSTALLED and not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
 
 
@@ -128,6 +129,6 @@ def _begun(
 
 
 def _named(facts: Facts) -> dict[str, str | int]:
-    """The facts of `coatcheck.workers.telemetry.logs` as attributes."""
+    """Return the log fields as attributes of a span."""
     names = {"tool": TOOL, "task_id": TASK, "run": RUN}
     return {names[fact]: value for fact, value in facts.items() if fact in names}

@@ -1,1 +1,1 @@
-"""What the author of a tool sees: `@tool`, `expose`, schemas, inputs, content, errors; and what a tool comes to."""
+"""The library for authors of tools: `@tool`, `expose`, schemas, inputs, content, results and errors."""

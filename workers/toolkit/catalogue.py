@@ -1,4 +1,4 @@
-"""The tools of a deployment: those in its modules, and those in its file of exposed Celery tasks."""
+"""Load the tools of a deployment: those of its modules, and its exposed Celery tasks."""
 
 from coatcheck.workers.addresses import unpickled_by
 from coatcheck.workers.settings import WorkerSettings
@@ -8,11 +8,11 @@ from coatcheck.workers.toolkit.tool import Catalogue
 
 
 def load_catalogue(settings: WorkerSettings) -> Catalogue:
-    """Every tool that the settings name.
+    """Load every tool that the settings name.
 
     Raises:
-        ToolModuleError, ToolFileError, ToolDefinitionError: a tool cannot be offered as it is.
-        UnsafeResults: results of exposed tasks would be unpickled here.
+        ToolModuleError, ToolFileError, ToolDefinitionError: a tool is not valid.
+        UnsafeResults: this process would unpickle results of exposed tasks.
     """
     catalogue = Catalogue.load(settings.tools, exposed_in(settings.expose_file) if settings.expose_file else ())
     if any(tool.exposed for tool in catalogue) and (backend := unpickled_by(settings.expose_result_backend)):

@@ -1,7 +1,7 @@
-"""What a Celery task of yours can have of Coatcheck: progress, and whether somebody cancelled it.
+"""Progress and cancellation for a Celery task of yours that is exposed as a tool.
 
-This file needs Celery and nothing else. Import it where Coatcheck is installed, or copy it into your project. The task
-stays a plain Celery task: without Coatcheck nobody cancels it, and its progress is a state like any other.
+This file needs only Celery. Import it where Coatcheck is installed, or copy it into your project. The task stays a
+plain Celery task: without Coatcheck it is never cancelled, and its progress is an ordinary custom state.
 
     @app.task
     def close_month(month):
@@ -19,38 +19,38 @@ from celery.backends.base import BaseKeyValueStoreBackend
 from celery.exceptions import Ignore
 
 CANCELLED = "-coatcheck-cancelled"
-"""Ends the key that stands beside a message's result when it is cancelled."""
+"""Suffix of the key in the result backend that marks a message as cancelled."""
 
 
 class TaskCancelled(Ignore):
-    """Somebody cancelled the task. Celery does not retry on it, whatever the task is retried for."""
+    """The task was cancelled. Celery never retries a task that raises this."""
 
 
 class TaskContext:
-    """The call that the Celery task running here works for. The parts of a chord that it was replaced by share it."""
+    """The tool call of the running Celery task. All parts of a chord that replaces the task share it."""
 
     def __init__(self, task: Any) -> None:
         self._task = task
         self._call_id = task.request.root_id or task.request.id
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """The caller sees how far the work is."""
+        """Report progress to the caller."""
         meta = {"current": done, "total": total, "message": message}
         self._task.update_state(task_id=self._call_id, state="PROGRESS", meta=meta)
 
     @property
     def is_cancelled(self) -> bool:
-        """Somebody cancelled the call; always False on a result backend that is no key-value store."""
+        """Whether the call was cancelled; always False on a result backend that is not a key-value store."""
         backend = self._task.backend
         if not isinstance(backend, BaseKeyValueStoreBackend):
             return False
         return bool(backend.get(backend.get_key_for_task(self._call_id, CANCELLED)))
 
     def check_cancelled(self) -> None:
-        """The work may go on.
+        """Raise TaskCancelled if the call was cancelled.
 
         Raises:
-            TaskCancelled: somebody cancelled it; its state is REVOKED then.
+            TaskCancelled: the call was cancelled; the task's state is REVOKED.
         """
         if self.is_cancelled:
             request = self._task.request
@@ -59,10 +59,10 @@ class TaskContext:
 
 
 def current_task_context() -> TaskContext:
-    """The context of the Celery task that is running here.
+    """Return the context of the running Celery task.
 
     Raises:
-        RuntimeError: none is.
+        RuntimeError: no Celery task is running.
     """
     if not current_task.request.id:
         raise RuntimeError("no Celery task is running here")

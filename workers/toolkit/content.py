@@ -1,4 +1,4 @@
-"""What a tool can show: the content blocks of a result.
+"""The content blocks of a tool's result.
 
 Source: server/tools, "Tool Result".
 """
@@ -13,16 +13,16 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """A block of a result; the classes below say what is in it.
+    """The base class of content blocks.
 
-    `annotations` (`audience`, `priority`, `lastModified`) and `meta` are sent as they are.
+    `annotations` (`audience`, `priority`, `lastModified`) and `meta` are sent unchanged.
     """
 
     annotations: Mapping[str, Any] | None = None
     meta: Mapping[str, Any] | None = None
 
     def to_wire(self) -> dict[str, Any]:
-        """The block as a client gets it."""
+        """Return the block as it is sent."""
         return _present({**self._fields(), "annotations": self.annotations, "_meta": self.meta})
 
     def _fields(self) -> dict[str, Any]:
@@ -31,7 +31,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Text(Content):
-    """A text, which may be Markdown."""
+    """Text, which can be Markdown."""
 
     text: str
 
@@ -41,7 +41,7 @@ class Text(Content):
 
 @dataclass(frozen=True)
 class Image(Content):
-    """A picture, such as `Image(png, "image/png")`."""
+    """An image, such as `Image(png, "image/png")`."""
 
     data: bytes
     mime_type: str
@@ -63,7 +63,7 @@ class Audio(Content):
 
 @dataclass(frozen=True)
 class ResourceLink(Content):
-    """A resource that the client can fetch when it wants to; `size` is in bytes."""
+    """A link to a resource that the client can fetch; `size` is in bytes."""
 
     uri: str
     name: str
@@ -94,7 +94,7 @@ class EmbeddedResource(Content):
     mime_type: str | None = None
 
     def __post_init__(self) -> None:
-        """Exactly one kind of content is there."""
+        """Raise ValueError unless there is exactly one of text and blob."""
         if (self.text is None) == (self.blob is None):
             raise ValueError("an embedded resource has either a text or a blob")
 
@@ -106,10 +106,10 @@ class EmbeddedResource(Content):
 
 @dataclass(frozen=True)
 class ToolResult:
-    """A result with everything said: what is shown, what is structured, and whether it is an error.
+    """A complete result: content, structured content, and whether it is an error.
 
-    `structured` is left out when it is None, unless the tool declares an output schema. A plain string among the
-    content is a text.
+    `structured` is omitted when it is None, unless the tool declares an output schema. A string in `content` is sent as
+    a text block.
     """
 
     content: Sequence[Content | str] = field(default_factory=list)

@@ -1,6 +1,6 @@
-"""What can be wrong with a tool, its arguments, its questions and its results, one exception each.
+"""Errors of tools, arguments, inputs, results and messages.
 
-Messages are safe to put on the wire: they name places and reasons, never the value that was found there.
+Messages are safe to send to a client: they name places and reasons, never a value.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Any
 
 
 class WorkersError(Exception):
-    """The root of every error that this folder raises; a library's own exceptions stop below it."""
+    """The base class of all errors of this folder. Exceptions of libraries do not leave the folder."""
 
 
 class ToolError(WorkersError):
     """An author's message for the model: the call completes with `isError: true`.
 
-    `structured` goes along as `structuredContent` when it can be sent.
+    `structured` is sent as `structuredContent` if it can be converted to JSON.
     """
 
-    # Defaults, for a subclass that does not call `__init__`: its words are those of `str`.
+    # Defaults for a subclass that does not call `__init__`; its message is then `str(error)`.
     message: str = ""
     structured: object = None
 
@@ -46,7 +46,7 @@ class ProtocolError(WorkersError):
 
 
 class ToolDefinitionError(WorkersError):
-    """A tool is defined in a way that cannot be offered; raised when it is registered."""
+    """A tool's definition is not valid; raised when the tool is registered."""
 
     def __init__(self, tool: str, why: str) -> None:
         super().__init__(f"tool {tool!r}: {why}")
@@ -55,7 +55,7 @@ class ToolDefinitionError(WorkersError):
 
 
 class ToolModuleError(WorkersError):
-    """A module named in the settings gives no tools: it cannot be imported, or holds none."""
+    """A module named in the settings cannot be imported, or defines no tool."""
 
     def __init__(self, module: str, why: str) -> None:
         super().__init__(f"tool module {module!r}: {why}")
@@ -64,7 +64,7 @@ class ToolModuleError(WorkersError):
 
 
 class UnsafeResults(WorkersError):
-    """The result backend of exposed tasks unpickles what it reads: whoever writes there would run code here."""
+    """The result backend of exposed tasks unpickles what it reads, so anyone who can write to it can run code here."""
 
     def __init__(self, backend: str) -> None:
         super().__init__(
@@ -75,7 +75,7 @@ class UnsafeResults(WorkersError):
 
 
 class ToolFileError(WorkersError):
-    """The file of exposed Celery tasks cannot be understood."""
+    """The file of exposed Celery tasks is not valid."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"{path}: {why}")
@@ -84,7 +84,7 @@ class ToolFileError(WorkersError):
 
 
 class InvalidRequest(WorkersError):
-    """An input request may not be sent to a client."""
+    """An input request must not be sent to a client."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -92,7 +92,7 @@ class InvalidRequest(WorkersError):
 
 
 class _Faults(WorkersError):
-    """Several faults, each one line that starts with the place it was found at."""
+    """The base class of errors with several faults, each a line that starts with its place."""
 
     def __init__(self, faults: Sequence[str]) -> None:
         super().__init__("; ".join(faults))
@@ -100,19 +100,19 @@ class _Faults(WorkersError):
 
 
 class InvalidAnswer(_Faults):
-    """A client's answer does not fit the input request it answers."""
+    """A client's answer does not match the input request."""
 
 
 class InvalidArguments(_Faults):
-    """The arguments of a call do not fit the tool's input schema."""
+    """The arguments of a call do not match the tool's input schema."""
 
 
 class OutputMismatch(_Faults):
-    """A tool returned a value that breaks its own output schema."""
+    """A tool returned a value that does not match its output schema."""
 
 
 class UnsendableValue(WorkersError):
-    """A value has no faithful form in JSON; `where` is its place, such as `result.rows[3].price`."""
+    """A value cannot be represented in JSON; `where` is its place, such as `result.rows[3].price`."""
 
     def __init__(self, where: str, why: str) -> None:
         super().__init__(f"{where} cannot be sent: {why}")
@@ -130,7 +130,7 @@ class ResultTooLarge(UnsendableValue):
 
 
 class MissingCapability(WorkersError):
-    """A tool asks for something that its client did not declare; `required` is what it would have to declare."""
+    """A tool needs a capability that the client did not declare; `required` is that capability."""
 
     def __init__(self, required: Mapping[str, Any]) -> None:
         super().__init__("the client did not declare a capability that this tool needs")
@@ -156,21 +156,21 @@ class StepTooLarge(WorkersError):
 
 
 class BrokerUnavailable(WorkersError):
-    """The broker did not take a message; the record says what is due, and the sweeper sends it later."""
+    """The broker did not accept a message. The record says that it is due, and the sweeper sends it later."""
 
 
 class BrokerRefused(BrokerUnavailable):
-    """The broker answers, and does not let this program do what it needs; the message says what."""
+    """The broker denies this program an operation, which the message names."""
 
 
 class ResultsUnavailable(WorkersError):
-    """The result backend of another application did not answer; nothing is known of its tasks for now."""
+    """The result backend of another application did not respond."""
 
 
 class InterruptRun(BaseException):
-    """The run ends here, between two lines of the author's code.
+    """Ends the run, between two lines of the author's code.
 
-    A BaseException, so that an author's `except Exception` cannot swallow it; `finally` blocks run.
+    A BaseException, so that an author's `except Exception` does not catch it; `finally` blocks run.
     """
 
 
@@ -179,29 +179,29 @@ class Cancelled(InterruptRun):
 
 
 class Superseded(InterruptRun):
-    """The run lost its lease: another run owns the task now, and this one must not write."""
+    """The run lost its lease and must not write: another run owns the task."""
 
 
 class Parked(InterruptRun):
-    """The run stops for input; a later run continues from what is stored."""
+    """The run needs an input; a later run continues from the stored steps and answers."""
 
     def __init__(self, input_keys: Sequence[str]) -> None:
         super().__init__(", ".join(input_keys))
 
 
 class Delegated(InterruptRun):
-    """The work is with another application's worker; the run has nothing more to do."""
+    """The work was delegated to another application's worker."""
 
 
 class NotDelegated(InterruptRun):
-    """The other application's broker does not answer: the run gives its lease back, and a later one tries again."""
+    """The other application's broker does not respond: the run is released, and a later one tries again."""
 
 
 class HandedBack(InterruptRun):
-    """The worker is shutting down: the run gives its lease back, so that another worker starts the next."""
+    """The worker is shutting down: the run is released, so that another worker starts the next one."""
 
 
 def places_of(error: BaseException) -> str:
-    """The calls that led to an exception, on one line and without a value: its own words may quote one."""
+    """Return the stack of an exception on one line, without its message, which can quote a value."""
     frames = traceback.extract_tb(error.__traceback__)
     return " > ".join(f"{frame.name} ({frame.filename.rpartition('/')[2]}:{frame.lineno})" for frame in frames)

@@ -1,4 +1,4 @@
-"""Offers a Celery task of another application as a tool, by name."""
+"""Expose a Celery task of another application as a tool, by name."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,27 +10,27 @@ from coatcheck.workers.toolkit.errors import ToolDefinitionError
 from coatcheck.workers.toolkit.tool import Exposed, Mode, Tool, described_tool, exposed_by
 
 THEIR_QUEUE: Final = "celery"
-"""The queue of a Celery application that names none."""
+"""Celery's default queue."""
 
 
 class Options(TypedDict, total=False):
-    """How an exposed task is offered; each as for `@tool`, unless it says otherwise."""
+    """Options of an exposed task: those of `@tool`, with these differences."""
 
     name: str
-    """The task's own, unless given."""
+    """The default is the name of the Celery task."""
     title: str
     description: str
     input: object
-    """Without it, any arguments are taken."""
+    """Without it, the tool accepts any arguments."""
     output: object
     queue: str
-    """The queue that their worker listens to."""
+    """The queue that the other application's worker consumes."""
     mode: Mode
-    """Anything but inline."""
+    """Any mode except inline."""
     ttl: timedelta
     poll_interval: timedelta
     time_limit: timedelta
-    """How long the task may take from the hand-over on, waiting in their queue included."""
+    """The longest time from the delegation to the end, including the time in the queue."""
     terminate: bool
     requires: Mapping[str, Any]
     scopes: Sequence[str]
@@ -40,19 +40,19 @@ class Options(TypedDict, total=False):
 
 
 def expose(task: str, **options: Unpack[Options]) -> Tool:
-    """The Celery task of this name is a tool of the module that calls this; its own worker runs it, as it is.
+    """Make a tool of the Celery task with this name, in the module that calls this. Its own worker runs it, unchanged.
 
-    The arguments of a call become the task's keyword arguments, in JSON's types.
+    The arguments of a call become the task's keyword arguments, as JSON types.
 
     Raises:
-        ToolDefinitionError: it cannot be offered like this.
+        ToolDefinitionError: the definition is not valid.
     """
-    # As a function with @tool is its module's, so is this: there is no registry.
+    # There is no registry: like a function with @tool, an exposed task belongs to the module that defines it.
     return exposed_by(sys._getframe(1).f_globals, exposed_tool(task, **options))
 
 
 def exposed_tool(task: str, **options: Unpack[Options]) -> Tool:
-    """What `expose` makes of the same; it belongs to no module."""
+    """Return the tool that `expose` makes, without adding it to a module."""
     given: dict[str, Any] = {
         "name": task,
         "description": options.get("title") or f"Runs the Celery task {task}.",

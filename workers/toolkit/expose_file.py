@@ -1,4 +1,4 @@
-"""Exposed Celery tasks from a TOML file, for a deployment without Python of its own.
+"""Read exposed Celery tasks from a TOML file, for a deployment without Python code.
 
     [[expose]]
     task = "billing.close_month"
@@ -32,19 +32,19 @@ _TYPES: Final[Mapping[str, type]] = {
     **dict.fromkeys(("scopes", "icons"), list),
     "terminate": bool,
 }
-"""What each other key holds."""
+"""The type of each other key."""
 
 
 def exposed_in(path: str) -> list[Tool]:
-    """The tools that the file describes.
+    """Return the tools that the file describes.
 
     Raises:
-        ToolFileError: it cannot be read, or says something that has no meaning.
-        ToolDefinitionError: one of the tools cannot be offered like this.
+        ToolFileError: the file cannot be read, or is not valid.
+        ToolDefinitionError: the definition of a tool is not valid.
     """
     try:
         document = tomllib.loads(text_of(Path(path)))
-    except (ValueError, RecursionError) as fault:  # the latter for lists in lists in lists
+    except (ValueError, RecursionError) as fault:  # RecursionError for deeply nested lists
         raise ToolFileError(path, str(fault)) from fault
     entries = document.pop("expose", [])
     if document or not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
@@ -73,5 +73,5 @@ def _exposed(path: str, number: int, entry: dict[str, Any]) -> Tool:
 
 def _typed(options: dict[str, Any]) -> Options:
     typed: Options = {}
-    typed.update(options)  # type: ignore[typeddict-item]  # each value was compared with its type above
+    typed.update(options)  # type: ignore[typeddict-item]  # the type of each value was checked above
     return typed

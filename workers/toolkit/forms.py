@@ -1,4 +1,4 @@
-"""Forms that a person may be asked to fill in: the restricted schema of elicitation, made from Python types.
+"""Make the restricted schemas of elicitation forms from Python types.
 
 Source: client/elicitation, "Requested Schema".
 """
@@ -29,7 +29,7 @@ _KEYWORDS: Final = {
     "boolean": _DESCRIBING,
     "array": _DESCRIBING | {"minItems", "maxItems", "items"},
 }
-"""What a property of each type may say."""
+"""The keywords that a property of each type can have."""
 
 _FORMATS = ("date", "date-time", "email", "uri")
 
@@ -45,7 +45,7 @@ _HINTS: Final = {
 
 
 def form_schema(schema: object) -> dict[str, Any]:
-    """The form as the specification allows it: a flat object of primitive properties.
+    """Return the schema of the form as the specification allows it: a flat object of primitive properties.
 
     `schema` is a pydantic model class, a full JSON Schema with `"type": "object"`, or a mapping from names to types
     or to JSON Schema fragments. A property is required unless its type is Optional or has a default.
@@ -76,7 +76,7 @@ def form_schema(schema: object) -> dict[str, Any]:
 
 
 def refuse_secret_message(message: str, form: Mapping[str, Any]) -> None:
-    """The message does not ask for a secret that a field of the form could take. Raises InvalidRequest.
+    """Raise InvalidRequest if the message asks for a secret that a field of the form could take.
 
     Source: client/elicitation, "User Interaction Model".
     """
@@ -97,7 +97,7 @@ def _full_schema(schema: object) -> Mapping[str, Any]:
         fragment = dict(described) if isinstance(described, Mapping) else _schema_of_type(name, described)
         definitions |= fragment.pop("$defs", {})
         if isinstance(described, type):
-            # The name of a class, such as an Enum, says less to a person than the name of what is asked for.
+            # The name of a class, such as an Enum, tells a person less than the name of the property.
             fragment.pop("title", None)
         properties[name] = {"title": str(name).replace("_", " ").capitalize()} | fragment
     required = [name for name, fragment in properties.items() if "default" not in fragment]
@@ -105,7 +105,7 @@ def _full_schema(schema: object) -> Mapping[str, Any]:
 
 
 def _schema_of_model(model: type[BaseModel]) -> dict[str, Any]:
-    """The model's own schema; it leaves out the defaults that a function makes, and a form needs them too."""
+    """Return the model's schema, with the defaults of default factories, which pydantic omits."""
     schema = model.model_json_schema()
     for name, field in model.model_fields.items():
         described = schema["properties"].get(field.alias or name, {})
@@ -123,7 +123,7 @@ def _schema_of_type(name: object, described: Any) -> dict[str, Any]:
 
 
 def _property(name: str, fragment: Mapping[str, Any], definitions: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """The property in the allowed form, and whether it may be left out."""
+    """Return the property in the allowed form, and whether it is optional."""
     prop, is_optional = _without_null(_inlined(name, fragment, definitions))
     prop = _inlined(name, prop, definitions)
     if "const" in prop:
@@ -149,7 +149,7 @@ def _property(name: str, fragment: Mapping[str, Any], definitions: Mapping[str, 
 
 
 def _inlined(name: str, fragment: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """The fragment without `$ref`, whose target is put in its place, but for its title: the name of a class."""
+    """Return the fragment with the target of `$ref` in its place, without the target's title, which is a class name."""
     fragment = dict(fragment)
     if (reference := fragment.pop("$ref", None)) is None:
         return fragment
@@ -160,7 +160,7 @@ def _inlined(name: str, fragment: Mapping[str, Any], definitions: Mapping[str, A
 
 
 def _without_null(prop: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """`T | None` is T that may be left out, since a form has no way to send null."""
+    """Return `T | None` as an optional T, since a form cannot send null."""
     branches = prop.get("anyOf")
     if not isinstance(branches, list) or {"type": "null"} not in branches:
         return prop, False
@@ -174,7 +174,7 @@ def _without_null(prop: dict[str, Any]) -> tuple[dict[str, Any], bool]:
 
 
 def _items(name: str, items: object, definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """The choices of a multiple selection, without the titles that a form has no place for."""
+    """Return the choices of a multiple selection, without the titles that a form cannot have."""
     if not isinstance(items, Mapping):
         raise InvalidRequest(f"{name}: a list in a form is a selection from named choices")
     choices = {k: v for k, v in _inlined(name, items, definitions).items() if k not in ("title", "description")}
@@ -212,14 +212,14 @@ def _check_consistent(name: str, prop: Mapping[str, Any]) -> None:
 
 
 def _takes_text(prop: Mapping[str, Any]) -> bool:
-    """Whatever a person types goes into the field: no choice, no date."""
+    """Return whether the field takes free text: no choice and no format."""
     is_chosen = not {"enum", "oneOf"}.isdisjoint(prop)
     is_date = prop.get("format") in ("date", "date-time")
     return prop["type"] in ("string", "number", "integer") and not is_chosen and not is_date
 
 
 def _refuse_secret(name: str, prop: Mapping[str, Any]) -> None:
-    """Secrets must not pass through the client.
+    """Raise InvalidRequest if the field asks for a secret, which must not pass through the client.
 
     Source: client/elicitation, "User Interaction Model": servers must not use forms for them.
     """

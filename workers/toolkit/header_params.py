@@ -1,4 +1,4 @@
-"""Tool parameters that are mirrored into HTTP headers, as `x-mcp-header` annotates them.
+"""Tool parameters that are mirrored in HTTP headers, by the annotation `x-mcp-header`.
 
 Source: basic/transports/streamable-http, "Custom Headers from Tool Parameters".
 """
@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema
 from coatcheck.workers.toolkit.errors import ToolDefinitionError
 
 KEYWORD: Final = "x-mcp-header"
-"""The schema keyword; its value is what follows `Mcp-Param-` in the header's name."""
+"""The schema keyword; its value is the part of the header's name after `Mcp-Param-`."""
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 """A field name. Source: RFC 9110, section 5.1."""
@@ -25,35 +25,35 @@ _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TYPES = ("string", "integer", "boolean")
 
 _HOLDS_DATA = frozenset({"default", "const", "enum", "examples", "required", "dependentRequired", "type"})
-"""Keywords whose value is not a schema, so that nothing in it is an annotation."""
+"""Keywords whose value is not a schema and so contains no annotation."""
 
 _HOLDS_NAMED_SCHEMAS = frozenset({"properties", "$defs", "definitions", "patternProperties", "dependentSchemas"})
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Mirrors a parameter into the header `Mcp-Param-<name>`: `region: Annotated[str, Header("Region")]`."""
+    """Mirrors a parameter in the header `Mcp-Param-<name>`: `region: Annotated[str, Header("Region")]`."""
 
     name: str
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """The parameter's schema carries the annotation."""
+        """Add the annotation to the parameter's schema."""
         return {**handler(schema), KEYWORD: self.name}
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderParam:
-    """An argument that must arrive as a header too, when it is given."""
+    """An argument that must also be sent as a header when it is given."""
 
     name: str
-    """As annotated; the header is `Mcp-Param-<name>`, and header names ignore case."""
+    """As annotated. The header is `Mcp-Param-<name>`; case is ignored."""
     path: tuple[str, ...]
-    """Where the argument stands in `arguments`."""
+    """The path of the argument in `arguments`."""
     type: Literal["string", "integer", "boolean"]
 
 
 def header_params(tool: str, schema: Mapping[str, Any]) -> tuple[HeaderParam, ...]:
-    """Every annotated parameter, in the schema's order.
+    """Return every annotated parameter, in the schema's order.
 
     Raises ToolDefinitionError for an annotation that breaks a rule.
     """
@@ -73,7 +73,7 @@ def header_params(tool: str, schema: Mapping[str, Any]) -> tuple[HeaderParam, ..
 
 
 def _annotated(schema: Mapping[str, Any], path: tuple[str, ...] | None) -> Iterator[tuple[Any, Mapping[str, Any]]]:
-    """Each annotated schema with its path, None where the chain was left that consists of `properties` alone."""
+    """Yield each annotated schema with its path, or with None if it is reached by other keywords than `properties`."""
     if KEYWORD in schema:
         yield path, schema
     for keyword, value in schema.items():

@@ -1,6 +1,6 @@
-"""What a tool may ask of its client, and the answers: how both look on the wire, and which pairs fit.
+"""Inputs that a tool can ask for, and their answers: wire forms, capabilities and checks.
 
-A request and its answer are stored and sent as wire-shaped dicts, so the front door works on those.
+Requests and answers are stored and sent as dicts in wire form, so the web server works on those.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ SAMPLING: Final = "sampling/createMessage"
 ROOTS: Final = "roots/list"
 
 AtLimit = Literal["no_answer", "decline", "cancel", "fail"]
-"""What a tool gets when the time limit passes: `action` "none", a decline, a cancel, or a failed task."""
+"""The effect of a time limit that passes: an answer with `action` "none", a decline, a cancel, or a failed task."""
 
 Validator = Callable[[dict[str, Any]], object]
-"""An author's check of a normalised answer: raises ValueError, whose message is for the person who answered."""
+"""An author's check of a normalised answer. Raises ValueError with a message for the person who answered."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class InputRequest:
-    """Something that a tool asks of its client; the classes below say what."""
+    """The base class of inputs that a tool asks for."""
 
     method: ClassVar[str]
 
@@ -41,7 +41,7 @@ class InputRequest:
     validate: Validator | None = None
 
     def __post_init__(self) -> None:
-        """Nothing that could not be sent, or could not be checked on another worker, passes."""
+        """Raise InvalidRequest for a request that cannot be sent, or not be checked on another worker."""
         if self.time_limit is not None and self.time_limit < timedelta(milliseconds=1):
             raise InvalidRequest("time_limit is at least a millisecond")
         if self.at_limit not in ("no_answer", "decline", "cancel", "fail"):
@@ -51,12 +51,12 @@ class InputRequest:
 
     @property
     def time_limit_ms(self) -> int | None:
-        """How long an answer is waited for, in ms; None for as long as the task lives."""
+        """The time limit in ms; None for the task's time to live."""
         return None if self.time_limit is None else self.time_limit // timedelta(milliseconds=1)
 
     @property
     def validator_ref(self) -> str:
-        """The validator as `module:name`, by which any worker finds it; empty when there is none."""
+        """The validator as `module:name`, so that any worker can import it; empty when there is none."""
         if self.validate is None:
             return ""
         module, name = getattr(self.validate, "__module__", None), getattr(self.validate, "__qualname__", "")
@@ -65,7 +65,7 @@ class InputRequest:
         return f"{module}:{name}"
 
     def to_wire(self) -> dict[str, Any]:
-        """The request as a client gets it: `method` and `params`. Raises InvalidRequest for what JSON cannot hold."""
+        """Return the `method` and `params` that are sent. Raises InvalidRequest for a value that is not JSON."""
         try:
             params: dict[str, Any] = jsonable(self._params(), where="params")
         except UnsendableValue as error:
@@ -76,15 +76,15 @@ class InputRequest:
         raise NotImplementedError
 
     def required_capability(self) -> dict[str, Any]:
-        """What a client must have declared to be asked this, such as `{"elicitation": {"form": {}}}`."""
+        """The capability that a client must declare for this request, such as `{"elicitation": {"form": {}}}`."""
         return required_capability(self.to_wire())
 
 
 @dataclass(frozen=True)
 class Elicit(InputRequest):
-    """A form for the person at the client. See workers.forms.form_schema for what `schema` may be.
+    """A form for the person at the client. `form_schema` in `forms.py` describes `schema`.
 
-    The answer's content is a dict of JSON values, also when the schema was given as a pydantic model.
+    The answer's content is a dict of JSON values, even if the schema was given as a pydantic model.
     """
 
     method: ClassVar[str] = ELICITATION
@@ -94,7 +94,7 @@ class Elicit(InputRequest):
     _requested_schema: dict[str, Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """The schema was converted and is one that a form may have."""
+        """Convert the schema. Raises InvalidRequest."""
         super().__post_init__()
         _check_message(self.message)
         form = form_schema(self.schema)
@@ -108,7 +108,7 @@ class Elicit(InputRequest):
 
 @dataclass(frozen=True)
 class ElicitURL(InputRequest):
-    """A page to open for the person at the client; what happens there does not pass through the client."""
+    """A page that the person at the client opens. What the person enters there does not pass through the client."""
 
     method: ClassVar[str] = ELICITATION
 
@@ -116,7 +116,7 @@ class ElicitURL(InputRequest):
     url: str
 
     def __post_init__(self) -> None:
-        """The address is one that a browser may be sent to."""
+        """Raise InvalidRequest unless the address is one that a browser can open."""
         super().__post_init__()
         _check_message(self.message)
         try:
@@ -134,7 +134,7 @@ class ElicitURL(InputRequest):
 
 @dataclass(frozen=True)
 class Sample(InputRequest):
-    """A message from the client's model. A plain string is one text message of the user."""
+    """A request to the client's model. A string is one text message of the user."""
 
     method: ClassVar[str] = SAMPLING
 
@@ -147,7 +147,7 @@ class Sample(InputRequest):
     metadata: Mapping[str, Any] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        """The messages have the shape that a client's model takes."""
+        """Check the messages and the limits. Raises InvalidRequest."""
         super().__post_init__()
         _refuse_action_at_limit(self.at_limit)
         if type(self.max_tokens) is not int or self.max_tokens < 1:
@@ -178,12 +178,12 @@ class Sample(InputRequest):
 
 @dataclass(frozen=True)
 class Roots(InputRequest):
-    """The folders that the client works in."""
+    """A request for the folders that the client works in."""
 
     method: ClassVar[str] = ROOTS
 
     def __post_init__(self) -> None:
-        """Only limits that make sense without a person are set."""
+        """Raise InvalidRequest for an `at_limit` that only a person can choose."""
         super().__post_init__()
         _refuse_action_at_limit(self.at_limit)
 
@@ -194,16 +194,16 @@ class Roots(InputRequest):
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back for a request: `raw` is the normalised answer, empty when the time limit passed."""
+    """The answer to a request: `raw` is the normalised answer, empty when the time limit passed."""
 
     action: Literal["accept", "decline", "cancel", "none"]
     content: Any = field(default_factory=dict)
-    """A form's values, empty unless it was accepted; of a sampling, the content block or blocks as they were sent."""
+    """The values of an accepted form, else empty; for a sampling, the content block or blocks as they were sent."""
     raw: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_wire(cls, request: Mapping[str, Any], normalised: Mapping[str, Any] | None) -> Answer:
-        """The answer as a tool reads it; None stands for a time limit that passed."""
+        """Return the answer to a request in wire form; None for a time limit that passed."""
         if normalised is None:
             return cls("none")
         if request["method"] == ELICITATION:
@@ -212,27 +212,27 @@ class Answer:
 
     @property
     def accepted(self) -> bool:
-        """The person agreed, or the client's model or the client itself answered."""
+        """Whether the person agreed, or the client or its model answered."""
         return self.action == "accept"
 
     @property
     def declined(self) -> bool:
-        """The person said no."""
+        """Whether the person declined."""
         return self.action == "decline"
 
     @property
     def cancelled(self) -> bool:
-        """The person closed the question without a choice."""
+        """Whether the person closed the form without a choice."""
         return self.action == "cancel"
 
     @property
     def timed_out(self) -> bool:
-        """The time limit passed without an answer."""
+        """Whether the time limit passed without an answer."""
         return self.action == "none"
 
     @property
     def text(self) -> str:
-        """The text of a sampling, its text blocks joined; empty for other answers."""
+        """The joined text blocks of a sampling; empty for other answers."""
         if "role" not in self.raw:
             return ""
         return "".join(block["text"] for block in blocks_of(self.content) if block["type"] == "text")
@@ -244,15 +244,15 @@ class Answer:
 
     @property
     def roots(self) -> list[dict[str, Any]]:
-        """The client's roots, each with `uri` and perhaps `name`; empty for other answers."""
+        """The client's roots, each with `uri` and an optional `name`; empty for other answers."""
         return list(self.raw.get("roots", []))
 
 
 def load_validator(ref: str) -> Validator:
-    """The function that `validator_ref` named; raises InvalidRequest when it is not there (any more)."""
+    """Return the function that `validator_ref` names. Raises InvalidRequest if it does not exist."""
     module_name, _, name = ref.partition(":")
     try:
-        # A module that is still being imported is found by its name, not imported again.
+        # A module that is still being imported must not be imported again.
         module = sys.modules[module_name] if module_name in sys.modules else import_module(module_name)
         validator: Validator = getattr(module, name)
     except (ImportError, AttributeError) as error:
@@ -261,7 +261,7 @@ def load_validator(ref: str) -> Validator:
 
 
 def required_capability(request: Mapping[str, Any]) -> dict[str, Any]:
-    """What a client must have declared to be asked this wire-shaped request."""
+    """Return the capability that a client must declare for a request in wire form."""
     method = request["method"]
     if method == ELICITATION:
         return {"elicitation": {request["params"].get("mode", "form"): {}}}
@@ -269,7 +269,7 @@ def required_capability(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def missing_capability(request: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the client would have to declare to be asked this, or None when it did.
+    """Return the capability that the client lacks for this request, or None if it declared it.
 
     Source: client/elicitation, "Capabilities": an empty `elicitation` means forms only.
     """
@@ -284,7 +284,7 @@ def missing_capability(request: Mapping[str, Any], declared: Mapping[str, Any]) 
 
 
 def check_answer(request: Mapping[str, Any], answer: object) -> dict[str, Any]:
-    """The answer in the one form that is stored: unknown fields dropped, defaults filled in, 18.0 for an integer as 18.
+    """Return the answer as it is stored: without unknown fields, with defaults, and with 18.0 as 18 for an integer.
 
     Raises InvalidAnswer, whose faults name the fields and never repeat a value.
     """
@@ -298,7 +298,10 @@ def check_answer(request: Mapping[str, Any], answer: object) -> dict[str, Any]:
 
 
 def _checked_elicitation(params: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Source: client/elicitation, "Response Actions": content counts only for a form that was accepted."""
+    """Return the checked answer, with content only for an accepted form.
+
+    Source: client/elicitation, "Response Actions".
+    """
     action = answer.get("action")
     if not isinstance(action, str) or action not in ("accept", "decline", "cancel"):
         raise InvalidAnswer(["action: is accept, decline or cancel"])
@@ -316,7 +319,7 @@ def _checked_elicitation(params: Mapping[str, Any], answer: Mapping[str, Any]) -
         raise InvalidAnswer(faults)
     defaults = {name: described["default"] for name, described in properties.items() if "default" in described}
     values = {**defaults, **known}
-    # 18.0 is a JSON integer, and so is 1e300, which no store or client could hold as one.
+    # In JSON Schema 18.0 is an integer, and so is 1e300, which neither the store nor a client can represent as one.
     integers = {name: int(value) for name, value in values.items() if properties[name]["type"] == "integer"}
     if faults := [f"{name}: is too large" for name, value in integers.items() if abs(value) > MAX_INTEGER]:
         raise InvalidAnswer(faults)

@@ -1,4 +1,4 @@
-"""JSON Schema checks: compiled once, and told as lines that name a place and a reason, never a value."""
+"""Compile JSON Schemas, and describe faults as lines that name a place and a reason, never a value."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _JSON_TYPES = {
 }
 
 MAX_FAULTS = 20
-"""Faults told about one value; a hostile value could have one for each of its bytes."""
+"""Faults that are reported for one value; a hostile value can have one for each byte."""
 
 MAX_NAME_LENGTH = 80
-"""Characters of a property name that are echoed; unexpected names are the client's and can be of any length."""
+"""Characters of a property name that are repeated; the client chooses unexpected names, of any length."""
 
 _COMPILED_SCHEMAS = 512
-"""Compiled schemas kept in a process, a few kB each; questions may carry a schema made for one task."""
+"""Compiled schemas that a process caches, a few kB each; an input can have a schema made for one task."""
 
 
 class InvalidSchema(ValueError):
@@ -34,13 +34,13 @@ class InvalidSchema(ValueError):
 
 
 def compile_schema(schema: Mapping[str, Any], *, formats: bool = False) -> jsonschema_rs.Validator:
-    """The schema is compiled for its own `$schema`, 2020-12 by default, and nothing was fetched for it.
+    """Compile the schema for its own `$schema`, 2020-12 by default, without fetching anything.
 
     `formats` makes `format` an assertion; by default it is an annotation, as 2020-12 has it.
     Raises InvalidSchema.
     """
     try:
-        # Offline: a `$ref` to another host would make each process depend on it, and is a way to reach inside.
+        # Offline, because a `$ref` to another host would make each process depend on it, and allows request forgery.
         return jsonschema_rs.validator_for(dict(schema), validate_formats=formats, mask="the value", offline=True)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
         place = path_of(getattr(error, "instance_path", ()))
@@ -50,7 +50,7 @@ def compile_schema(schema: Mapping[str, Any], *, formats: bool = False) -> jsons
 
 
 def compiled(schema: Mapping[str, Any], *, formats: bool = False) -> jsonschema_rs.Validator:
-    """As compile_schema, kept for the next time that an equal schema comes."""
+    """Return the compiled schema from a cache, as `compile_schema` makes it."""
     return _compiled(orjson.dumps(schema, option=orjson.OPT_SORT_KEYS), formats)
 
 
@@ -60,10 +60,10 @@ def _compiled(canonical: bytes, formats: bool) -> jsonschema_rs.Validator:
 
 
 def faults_of(validator: jsonschema_rs.Validator, value: Any, *, root: str, tells_type: bool = False) -> list[str]:
-    """Every fault of the value as one line, in a stable order; none when it fits.
+    """Return each fault of the value as one line, in a stable order.
 
-    A line reads `path: reason`; `root` stands for the value itself. `tells_type` adds of which type a value is that has
-    the wrong one.
+    A line is `path: reason`; `root` names the value itself. With `tells_type`, a fault of a wrong type also names the
+    type that the value has.
     """
     faults: list[str] = []
     for error in validator.iter_errors(value):
@@ -75,7 +75,7 @@ def faults_of(validator: jsonschema_rs.Validator, value: Any, *, root: str, tell
 
 
 def path_of(place: Sequence[str | int], *, root: str = "") -> str:
-    """The place in a value as a person writes it, such as `rows[3].price`; `root` when it is the value itself."""
+    """Return a path such as `rows[3].price`, or `root` for the value itself."""
     path = ""
     for part in place:
         if isinstance(part, int):
@@ -87,12 +87,12 @@ def path_of(place: Sequence[str | int], *, root: str = "") -> str:
 
 
 def type_name(value: object) -> str:
-    """JSON's name, with its article, for the type of a parsed value."""
+    """Return JSON's name for the type of a parsed value, with its article."""
     return _JSON_TYPES.get(type(value), type(value).__name__)
 
 
 def _is_of_wrong_type(error: jsonschema_rs.ValidationError) -> bool:
-    """The value has none of the types that its schema names, alone or as an alternative."""
+    """Return whether the value has none of the types that its schema names, alone or as alternatives."""
     kind = error.kind
     if isinstance(kind, jsonschema_rs.ValidationErrorKind.AnyOf | jsonschema_rs.ValidationErrorKind.OneOfNotValid):
         return all(_is_of_wrong_type(inner) for branch in kind.context for inner in branch[:1])

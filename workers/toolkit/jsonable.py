@@ -1,4 +1,4 @@
-"""Python values as JSON: which form each type takes, and which values have none.
+"""Convert Python values to JSON types.
 
 | Python | JSON |
 | --- | --- |
@@ -12,8 +12,8 @@
 | dict, another Mapping, dataclass | an object |
 | pydantic model | what its own serialisation gives |
 
-Refused: NaN and infinities, lone surrogates, integers beyond 64 bits, keys that are not strings, cycles, sets (which
-have no order that a client could rely on), iterators, and any other object.
+Not accepted: NaN and infinities, lone surrogates, integers beyond 64 bits, keys that are not strings, cycles, sets
+(which have no stable order), iterators, and any other object.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ from pydantic import BaseModel, TypeAdapter
 from coatcheck.workers.toolkit.errors import UnsendableValue
 
 MAX_INTEGER: Final = 2**63 - 1
-"""Larger integers are read as something else by too many JSON readers."""
+"""Many JSON readers do not read larger integers exactly."""
 
 MAX_DEPTH: Final = 100
-"""Levels of nesting; many readers, the official Python client among them, stop at 127, and the envelope has a few."""
+"""Levels of nesting. Many readers, such as the official Python client, stop at 127, and the envelope needs a few."""
 
 _DURATION: Final = TypeAdapter(timedelta)
 
 
 def jsonable(value: object, *, where: str = "result", decimal: Callable[[Decimal], object] = str) -> Any:
-    """The value as JSON's own types, sharing nothing that can change with the original.
+    """Return the value as JSON types, sharing no mutable part with the original.
 
-    `where` names the value in the error; `decimal` is the form of a Decimal. Raises UnsendableValue.
+    `where` names the value in errors; `decimal` converts a Decimal. Raises UnsendableValue.
     """
     return _Walk(decimal).plain(value, where, 0)
 
 
 class _Walk:
-    """One walk over a value; it knows the containers that it is inside of, to find cycles."""
+    """Converts one value. Keeps the enclosing containers, to find cycles."""
 
     def __init__(self, decimal: Callable[[Decimal], object]) -> None:
         self._decimal = decimal
         self._inside: set[int] = set()
 
     def plain(self, value: object, where: str, depth: int) -> object:
-        """The value in JSON's types; exact types first, as most values are of those."""
+        """Return the value as JSON types. Exact types are checked first, because most values have one."""
         match value:
             case None | bool():
                 return value
@@ -135,15 +135,15 @@ def _key(key: object, where: str) -> str:
 
 
 def serialised(dump: Callable[..., Any], where: str) -> Any:
-    """What pydantic's own serialisation gives in JSON mode; `dump` is a bound `model_dump` or `dump_python`.
+    """Return pydantic's serialisation in JSON mode; `dump` is a bound `model_dump` or `dump_python`.
 
-    Raises UnsendableValue, also for NaN and infinities, which pydantic would silently send as null.
+    Raises UnsendableValue, also for NaN and infinities, which pydantic would convert to null.
     """
     try:
         _refuse_non_finite(dump(mode="python"), where)
         return dump(mode="json")
     except (ValueError, AttributeError) as error:
-        # AttributeError: another dataclass's instance, of which pydantic reads the fields of its own.
+        # AttributeError: an instance of another dataclass, of which pydantic reads the declared one's fields.
         raise UnsendableValue(where, "its type cannot serialise it") from error
 
 

@@ -1,4 +1,4 @@
-"""marshmallow schemas as JSON Schema 2020-12, through apispec."""
+"""Convert marshmallow schemas to JSON Schema 2020-12, with apispec."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from marshmallow.exceptions import SCHEMA
 from coatcheck.workers.toolkit.json_schema import MAX_FAULTS, path_of
 
 _HIDDEN = {"load": "readOnly", "dump": "writeOnly"}
-"""How apispec marks the fields that one direction does not have: dump_only, and load_only."""
+"""The keyword with which apispec marks fields that a direction does not have: dump_only, and load_only."""
 
 
 def json_schema_of(schema: Schema, direction: Literal["load", "dump"]) -> dict[str, Any]:
-    """What the schema loads, or dumps, as a JSON Schema of its own; nested schemas stand in its `$defs`."""
+    """Return the JSON Schema of what the schema loads or dumps, with nested schemas in `$defs`."""
     plugin = MarshmallowPlugin()
     spec = APISpec(title="", version="", openapi_version="3.1.0", plugins=[plugin])
     converter: Any = plugin.converter
@@ -30,13 +30,13 @@ def json_schema_of(schema: Schema, direction: Literal["load", "dump"]) -> dict[s
 
 
 def faults_in(error: ValidationError) -> list[str]:
-    """Each message as one line that starts with the path of its field."""
+    """Return each message as a line that starts with the path of its field."""
     faults = list(_flat(error.messages, ()))
     return faults if len(faults) <= MAX_FAULTS else [*faults[:MAX_FAULTS], "and more"]
 
 
 def _plain(node: object, hidden: str) -> Any:
-    """The schema with references into itself and without the properties of the other direction."""
+    """Return the schema with local references, and without the properties of the other direction."""
     if isinstance(node, list):
         return [_plain(item, hidden) for item in node]
     if not isinstance(node, Mapping):
@@ -54,7 +54,7 @@ def _plain(node: object, hidden: str) -> Any:
 
 
 def _decimal_as_string(_converter: Any, field: fields.Field[Any], **_: Any) -> dict[str, Any]:
-    """apispec calls every Decimal a number, also one that is dumped as a string."""
+    """Declare a Decimal that is dumped as a string as a string; apispec declares every Decimal as a number."""
     if not (isinstance(field, fields.Decimal) and field.as_string):
         return {}
     return {"type": ["string", "null"] if field.allow_none else "string"}

@@ -1,4 +1,4 @@
-"""What became of a tool's function: one place that turns what it returned or raised into the end of a task."""
+"""Convert what a tool's function returned or raised into the ending of its task."""
 
 import logging
 import secrets
@@ -39,33 +39,33 @@ MISSING_CAPABILITY = -32021
 TIME_LIMIT = "The tool ran longer than its time limit"
 
 TOOL_ERROR = "tool_error"
-"""The outcome of a completed task whose result has `isError`, so that operators can count and see it."""
+"""The outcome of a completed task whose result has `isError`, as operators see and count it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a task ends: a status with what goes with it."""
+    """A terminal status with its result or error."""
 
     status: Status
     message: str
     result: bytes = b""
-    """A whole CallToolResult as JSON; when completed."""
+    """A complete CallToolResult as JSON; only if completed."""
     error: TaskError | None = None
-    """When failed."""
+    """Only if failed."""
     is_tool_error: bool = False
-    """The result says that the tool could not do what was asked."""
+    """Whether the result has `isError`."""
 
     @property
     def outcome(self) -> str:
-        """Return the word for this ending where operators look: the status, or that the tool reports an error."""
+        """The status, or TOOL_ERROR, as operators see it."""
         return TOOL_ERROR if self.is_tool_error else self.status.value
 
 
 def ending_of(tool: Tool, call: Callable[[], Any], settings: WorkerSettings, what: str) -> Ending:
-    """The ending that the function's return or exception stands for. Interrupts of a run and store faults pass through.
+    """Call the function and return the ending. Interrupts of the run and errors of the store are raised.
 
-    What an author did not mean for the client stays in the log, under a reference that the client is told: no path, no
-    stack, no value crosses the wire.
+    An unexpected exception is logged under a reference, which is all that the client gets: no path, stack or value is
+    sent.
     """
     try:
         value = call()
@@ -87,7 +87,7 @@ def ending_of(tool: Tool, call: Callable[[], Any], settings: WorkerSettings, wha
         return _failed(INTERNAL_ERROR, TIME_LIMIT, None, settings, what)
     except (StoreError, InterruptRun):
         raise
-    except BaseException as error:  # whatever else it is, a pool that meets it loses a process, a thread or itself
+    except BaseException as error:  # any other exception would end a process or thread of the pool
         if (interrupt := _interrupt_in(error)) is not None:
             raise interrupt from None
         reference = secrets.token_hex(4)
@@ -100,14 +100,14 @@ def ending_of(tool: Tool, call: Callable[[], Any], settings: WorkerSettings, wha
 
 
 def run_inline(tool: Tool, arguments: Mapping[str, Any], settings: WorkerSettings) -> Ending:
-    """Run a tool in the process that was asked, and return its ending: a cheap look-up, without a record."""
+    """Run an inline tool in this process, without a record, and return its ending."""
     function = tool.function
     assert function is not None
     return ending_of(tool, lambda: function(**tool.arguments.load(arguments)), settings, f"inline tool {tool.name}")
 
 
 def _interrupt_in(error: BaseException) -> InterruptRun | None:
-    """The interrupt of the run that a group of exceptions holds: a tool may call the context from tasks of its own."""
+    """Return the interrupt in an exception or a group, if any: a tool can call its context from asyncio tasks."""
     while isinstance(error, BaseExceptionGroup):
         own, _ = error.split(InterruptRun)
         if own is None:
@@ -126,12 +126,12 @@ def _completed(result: bytes, *, is_error: bool) -> Ending:
 
 
 def _refused(message: object, settings: WorkerSettings, structured: object = None) -> Ending:
-    """An `isError` result, which is a completed task. Source: ext-tasks, tasks.md, "Task Execution Errors"."""
+    """Return a completed ending with an `isError` result. Source: ext-tasks, tasks.md, "Task Execution Errors"."""
     return _completed(tool_error(message, structured, **_form(settings)), is_error=True)
 
 
 def _failed(code: object, message: object, data: object, settings: WorkerSettings, what: str) -> Ending:
-    """A JSON-RPC error that can be sent, whatever an author has put into it; the log says what was left out."""
+    """Return a failed ending whose JSON-RPC error can be sent. Parts that cannot are logged and replaced."""
     if not isinstance(code, int) or isinstance(code, bool) or abs(code) > MAX_INTEGER:
         logger.error("%s: the code of a protocol error is no integer of 64 bits, so %s is sent", what, INTERNAL_ERROR)
         code = INTERNAL_ERROR

@@ -1,15 +1,15 @@
-"""Results as they are stored and sent: the bytes of a whole CallToolResult.
+"""Make the bytes of a CallToolResult, which are stored and sent.
 
-What a tool returns becomes, in this order:
+The first row that applies decides:
 
 | returned | content | structuredContent |
 | --- | --- | --- |
-| ToolResult | its content; the structure as text when there is none | its structure |
-| anything, when an output schema is declared | the structure as text | the value, checked against the schema |
-| str | a text | |
-| None | nothing | |
-| a content block, or a list with one (strings in it are texts) | these | |
-| anything else | the structure as compact JSON text | the value, as coatcheck.workers.toolkit.jsonable says |
+| ToolResult | its content; without any, the structured content as text | its structured content |
+| any value, if an output schema is declared | the structured content as text | the value, checked against the schema |
+| str | a text block | |
+| None | empty | |
+| a content block, or a list with one (strings in it are text blocks) | these blocks | |
+| any other value | the structured content as compact JSON text | the value, converted by `jsonable` |
 
 Source: server/tools, "Tool Result", "Structured Content" and "Output Schema".
 """
@@ -32,18 +32,18 @@ SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 
 
 def completed(value: object, output: Output, *, server_info: Mapping[str, str], max_bytes: int) -> bytes:
-    """The result of a tool that returned `value`.
+    """Return the result of a tool that returned `value`.
 
-    Raises UnsendableValue (ResultTooLarge past `max_bytes`), whose message may be given to `tool_error`, and
-    OutputMismatch when the value breaks the tool's own schema.
+    Raises UnsendableValue (ResultTooLarge beyond `max_bytes`), whose message can be passed to `tool_error`, and
+    OutputMismatch when the value does not match the tool's output schema.
     """
     return _encoded(_result(value, output), server_info, max_bytes)
 
 
 def tool_error(message: object, structured: object = None, *, server_info: Mapping[str, str], max_bytes: int) -> bytes:
-    """The result of a tool that failed in a way its model may know; it can always be sent.
+    """Return an `isError` result, which can always be sent.
 
-    A message that is too long is cut, and a structure that cannot be sent is left out; the text says so.
+    A message that is too long is cut, and structured content that cannot be sent is omitted; the text says so.
     """
     message = sendable(message)
     if structured is not None:
@@ -81,7 +81,7 @@ def _told(result: ToolResult, output: Output) -> dict[str, Any]:
 
 
 def _shown(value: object) -> Sequence[Content | str] | None:
-    """The content blocks of a value that is meant to be shown, or None when it is data."""
+    """Return the content blocks of a value that is content, or None if it is data."""
     if isinstance(value, Content):
         return [value]
     if isinstance(value, list | tuple) and any(isinstance(item, Content) for item in value):

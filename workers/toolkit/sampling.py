@@ -1,4 +1,4 @@
-"""Messages to and from a client's model: the shape that the specification gives them.
+"""Check messages to and from a client's model.
 
 Source: schema, SamplingMessage and CreateMessageResult.
 """
@@ -21,7 +21,7 @@ _BLOCK_FIELDS: Final[Mapping[str, Mapping[str, type]]] = {
 
 
 def message_faults(message: object, at: str) -> list[str]:
-    """What is wrong with a message's role and content, one line each; `at` leads every path."""
+    """Return the faults of a message's role and content, one line each; `at` is the prefix of every path."""
     if not isinstance(message, Mapping):
         return [f"{at}message: is an object"]
     faults = [] if message.get("role") in ("user", "assistant") else [f"{at}role: is user or assistant"]
@@ -41,5 +41,5 @@ def message_faults(message: object, at: str) -> list[str]:
 
 
 def blocks_of(content: Any) -> list[Any]:
-    """The content blocks, also when there is one without a list around it."""
+    """Return the content blocks as a list, also if there is a single one without a list."""
     return content if isinstance(content, list) else [content]

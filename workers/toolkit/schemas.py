@@ -1,7 +1,7 @@
-"""What a tool takes and gives, as JSON Schema and as checked Python values.
+"""The arguments and the output of a tool, as JSON Schemas and as checked Python values.
 
 Schemas come from the function's signature, or from `input=` and `output=`: a pydantic model class, a marshmallow Schema
-(class or instance), or a JSON Schema, which is kept untouched. A JSON Schema's `format` is checked for input; a type
+(class or instance), or a JSON Schema, which is not changed. `format` in a JSON Schema is checked for input; a type
 checks its own formats.
 """
 
@@ -41,24 +41,24 @@ from coatcheck.workers.toolkit.jsonable import jsonable, serialised
 Function = Callable[..., Any]
 
 CONTEXT_NAMES: Final = frozenset({"ctx", "context"})
-"""Parameters that are meant for the run's Context; without an annotation nobody can tell."""
+"""Names that parameters for the Context usually have. Without an annotation, such a parameter is refused as unclear."""
 
 NOTHING: Final = "result: nothing was returned, and the output schema wants a value; is a return missing?"
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a tool takes."""
+    """The input schema of a tool, and the conversion of arguments."""
 
     schema: dict[str, Any]
-    """JSON Schema 2020-12 of an object, as `tools/list` shows it."""
+    """JSON Schema 2020-12 of an object, as in `tools/list`."""
     _validator: jsonschema_rs.Validator
     _keywords: Callable[[Mapping[str, Any]], dict[str, Any]]
     runs_authors_code: bool = False
-    """Loading them can call functions of the tool's author, which may compute for long."""
+    """Whether loading can call functions of the tool's author, which can take long."""
 
     def faults(self, arguments: Mapping[str, Any]) -> list[str]:
-        """Every reason for which `load` would refuse these, one line each that names the argument, never its value."""
+        """Return the faults that `load` would raise, one line each, without values."""
         try:
             self.load(arguments)
         except InvalidArguments as error:
@@ -66,7 +66,7 @@ class Arguments:
         return []
 
     def load(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The keyword arguments for the function, in its own types. Raises InvalidArguments."""
+        """Return the keyword arguments of the function, in its own types. Raises InvalidArguments."""
         plain = dict(arguments)
         if faults := faults_of(self._validator, plain, root="arguments"):
             raise InvalidArguments(faults)
@@ -75,15 +75,15 @@ class Arguments:
 
 @dataclass(frozen=True)
 class Output:
-    """What a tool gives."""
+    """The output schema of a tool, and the conversion of results."""
 
     schema: dict[str, Any] | None
-    """JSON Schema 2020-12 of `structuredContent`; None when the tool promises no structure."""
+    """JSON Schema 2020-12 of `structuredContent`; None when the tool declares none."""
     _validator: jsonschema_rs.Validator | None
     _plain: Callable[[Any], Any]
 
     def dump(self, value: object) -> Any:
-        """The value in JSON's types. Raises UnsendableValue, and OutputMismatch when it breaks the schema."""
+        """Return the value as JSON types. Raises UnsendableValue, or OutputMismatch if the schema does not allow it."""
         try:
             plain = self._plain(value)
             faults = self._faults(plain)
@@ -103,13 +103,13 @@ class Output:
 
 @dataclass(frozen=True)
 class Signature:
-    """A function's parameters as far as a call fills them, which leaves out the Context."""
+    """A function's parameters without the Context, and its return annotation."""
 
     parameters: Mapping[str, inspect.Parameter]
-    """By name, each with its resolved annotation."""
+    """The parameters by name, each with its resolved annotation."""
     takes_context: bool
     takes_any: bool
-    """It has `**kwargs`."""
+    """Whether the function has `**kwargs`."""
     returns: Any
 
 
@@ -123,14 +123,14 @@ ANY_ARGUMENTS: Final = Signature(
 
 
 def signature_of(function: Function, *, tool: str) -> Signature:
-    """The function's signature with its annotations resolved.
+    """Return the function's signature with resolved annotations.
 
-    A first parameter annotated with a class named Context is the run's, not the caller's.
-    Raises ToolDefinitionError for a signature that arguments by name cannot fill.
+    A first parameter annotated with a class named Context is not part of it.
+    Raises ToolDefinitionError for a signature that cannot be called with keyword arguments.
     """
     try:
         hints = get_type_hints(function, include_extras=True)
-    except Exception as error:  # an annotation is any expression, and may raise anything
+    except Exception as error:  # an annotation is an arbitrary expression
         raise ToolDefinitionError(tool, f"an annotation cannot be resolved: {error}") from error
     found = list(inspect.signature(function).parameters.values())
     takes_context = bool(found) and _is_context(hints.get(found[0].name))
@@ -151,7 +151,7 @@ def signature_of(function: Function, *, tool: str) -> Signature:
 
 
 def arguments_of(signature: Signature, given: object = None, *, tool: str) -> Arguments:
-    """What the tool takes: `given` as the module says, or the signature's own types. Raises ToolDefinitionError."""
+    """Return the arguments of the tool, from `given` (see above) or the signature. Raises ToolDefinitionError."""
     if given is None:
         return _from_signature(signature, tool)
     if isinstance(given, type) and issubclass(given, BaseModel):
@@ -164,10 +164,10 @@ def arguments_of(signature: Signature, given: object = None, *, tool: str) -> Ar
 
 
 def output_of(signature: Signature, given: object = None, *, tool: str) -> Output:
-    """What the tool gives: `given` as the module says, or the return annotation. Raises ToolDefinitionError.
+    """Return the output of the tool, from `given` (see above) or the return annotation. Raises ToolDefinitionError.
 
-    Given as a type it may be any that pydantic knows. No promise is made for `str`, `bytes`, None, Any, content blocks
-    and ToolResult, nor for a union with one of the latter two.
+    A type can be any that pydantic knows. There is no schema for `str`, `bytes`, None, Any, content blocks and
+    ToolResult, nor for a union with one of the latter two.
     """
     if (schema := _marshmallow(given)) is not None:
         return _dumped_by_marshmallow(schema, tool)
@@ -201,7 +201,7 @@ def _is_content(annotation: Any) -> bool:
 
 
 class _UntitledFields(GenerateJsonSchema):
-    """Leaves out the titles that only repeat a field's name: every model that reads the list pays for them."""
+    """Omits titles that repeat a field's name, because they cost tokens of every model that reads the list."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -230,9 +230,9 @@ def _input(
     formats: bool = False,
     runs_authors_code: bool = False,
 ) -> Arguments:
-    """What a tool takes, by whatever road its schema came.
+    """Return arguments with a compiled schema, wherever the schema comes from.
 
-    Official clients drop the whole list of tools for one input schema that is no object of described properties.
+    Official clients reject the whole list of tools if one input schema is not an object with described properties.
 
     Source: schema, Tool.inputSchema.
     """
@@ -248,14 +248,14 @@ def _input(
 
 
 def _output(given: Mapping[str, Any], tool: str, what: str, plain: Callable[[Any], Any]) -> Output:
-    """What a tool gives, by whatever road its schema came."""
+    """Return an output with a compiled schema, wherever the schema comes from."""
     return Output(*_compiled(given, tool, what), plain)
 
 
 def _compiled(
     given: Mapping[str, Any], tool: str, what: str, *, formats: bool = False
 ) -> tuple[dict[str, Any], jsonschema_rs.Validator]:
-    """The schema in JSON's types, as it can be listed, and compiled."""
+    """Return the schema as JSON types, and compiled."""
     try:
         schema: dict[str, Any] = jsonable(given, where=what)
         return schema, compile_schema(schema, formats=formats)
@@ -269,7 +269,7 @@ def _from_signature(signature: Signature, tool: str) -> Arguments:
     def keywords(**given: Any) -> dict[str, Any]:
         return given
 
-    # pydantic reads a function's parameters; this one has the tool's, but the Context, and gives back what it got.
+    # pydantic reads a function's parameters. This one has the tool's, without the Context, and returns its arguments.
     parameters = [
         parameter if parameter.kind is parameter.VAR_KEYWORD else parameter.replace(kind=parameter.KEYWORD_ONLY)
         for parameter in signature.parameters.values()
@@ -295,7 +295,7 @@ def _from_model(signature: Signature, model: type[BaseModel], tool: str) -> Argu
     adapter = _adapter(model, tool, "input=")
     schema = _json_schema(adapter, "validation", tool, "input=")
     if "$ref" in schema:
-        # A model that contains itself: the root of an input schema says that it is an object.
+        # A recursive model, whose schema is a `$ref`: the root of an input schema must have the type object.
         schema = {"type": "object", **schema}
     _check_filled(signature, set(model.model_fields), set(model.model_fields), tool)
 
@@ -307,13 +307,13 @@ def _from_model(signature: Signature, model: type[BaseModel], tool: str) -> Argu
 
 
 def _calls_functions(adapter: TypeAdapter[Any]) -> bool:
-    """Return whether validators, or other functions in Python, are part of the types."""
+    """Return whether validation calls Python functions, such as validators."""
     return "'function-" in str(adapter.core_schema)
 
 
 def _validated(adapter: TypeAdapter[Any], arguments: Mapping[str, Any]) -> Any:
     try:
-        # As JSON, for a type in strict mode takes a date from a string in JSON only.
+        # As JSON, because in strict mode pydantic accepts a date as a string only in JSON.
         return adapter.validate_json(pydantic_core.to_json(arguments))
     except ValidationError as error:
         found = error.errors(include_input=False, include_url=False, include_context=False)
@@ -349,7 +349,7 @@ def _from_marshmallow(signature: Signature, loader: marshmallow.Schema, tool: st
 
 def _from_json_schema(signature: Signature, given: Mapping[str, Any], tool: str) -> Arguments:
     def keywords(arguments: Mapping[str, Any]) -> dict[str, Any]:
-        # A schema may let pass what the function does not take; such arguments mean nothing to it.
+        # A schema can allow arguments that the function does not have; these are dropped.
         return {name: value for name, value in arguments.items() if signature.takes_any or name in signature.parameters}
 
     taken = _input(given, tool, "input=", keywords, formats=True)
@@ -358,7 +358,7 @@ def _from_json_schema(signature: Signature, given: Mapping[str, Any], tool: str)
 
 
 def _check_filled(signature: Signature, possible: set[str], always: set[str], tool: str) -> None:
-    """Every argument that may come has a parameter, and every parameter without a default gets an argument."""
+    """Raise ToolDefinitionError for an argument without a parameter, or a required parameter without an argument."""
     named = {name for name, parameter in signature.parameters.items() if parameter.kind is not parameter.VAR_KEYWORD}
     if (unknown := sorted(possible - named)) and not signature.takes_any:
         raise ToolDefinitionError(tool, f"input= has what the function does not take: {', '.join(unknown)}")
@@ -375,13 +375,13 @@ def _dumped_by_marshmallow(dumper: marshmallow.Schema, tool: str) -> Output:
 
     def plain(value: object) -> Any:
         if value is None:
-            raise UnsendableValue("result", "it is nothing")  # a schema without required fields would dump it
+            raise UnsendableValue("result", "it is nothing")  # a schema without required fields dumps it
         try:
             dumped = dumper.dump(value)
-        except Exception as error:  # a field meets a value of another type and raises what that leads to
+        except Exception as error:  # a field that gets a value of another type can raise anything
             why = f"its schema cannot dump what was returned, of type {type(value).__name__}"
             raise UnsendableValue("result", why) from error
-        # marshmallow's Decimal field dumps a Decimal, and its schema says number.
+        # marshmallow's Decimal field dumps a Decimal, and the schema declares a number.
         return jsonable(dumped, decimal=float)
 
     return _output(schema, tool, "output=", plain)
@@ -389,7 +389,7 @@ def _dumped_by_marshmallow(dumper: marshmallow.Schema, tool: str) -> Output:
 
 def _dumper(adapter: TypeAdapter[Any]) -> Callable[[Any], Any]:
     def plain(value: object) -> Any:
-        # A value of another type is told by the schema, in words for the author, not by a warning.
+        # The schema reports a value of another type, in words for the author; pydantic would warn.
         return jsonable(serialised(partial(adapter.dump_python, value, by_alias=True, warnings=False), "result"))
 
     return plain

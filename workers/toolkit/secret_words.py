@@ -1,6 +1,6 @@
-"""Whether a question sounds as if its answer were a secret, by the words that it is asked with. Pure.
+"""Tell from the words of an input request whether it asks for a secret. Pure.
 
-Words are compared whole, without accents and case: a compass is no password, and what was pinned is no PIN.
+Whole words are compared, without accents and case, so that `compass` and `pinned` do not match.
 """
 
 import re
@@ -20,27 +20,27 @@ _UNMISTAKABLE: Final = (
     "contrasena", "contrasenas", "clave secreta", "clave privada", "clave api", "codigo de un solo uso",
     "numero de tarjeta",
 )  # fmt: skip
-"""Words that mean a secret wherever they stand."""
+"""Words that mean a secret in any position."""
 
 _IN_NAMES: Final = ("pw", "secret value", "token value")
-"""Words that mean a secret in the name or title of a field, which is short."""
+"""Words that mean a secret in the short name or title of a field."""
 
 _AT_THE_END: Final = frozenset(
     {"secret", "secrets", "token", "credential", "credentials", "pin", "geheimnis", "jeton", "secreto"}
 )
-"""Words that mean a secret when what is asked for ends in them: `access_token`, not `token_budget`."""
+"""Words that mean a secret at the end of a phrase: `access_token`, not `token_budget`."""
 
 _ABOUT_A_SECRET = frozenset(
     {"age", "brand", "budget", "count", "days", "expiry", "id", "length", "limit", "name", "policy", "type", "usage"}
 )
-"""What ends in one of these is something about a secret, not the secret."""
+"""A phrase that ends in one of these describes a secret, and is not one."""
 
 _ASIDES = frozenset({"at", "by", "for", "from", "here", "in", "of", "on", "please", "to", "von", "fur", "de", "para"})
-"""What comes after one of these says more of what was asked for, and is not it."""
+"""Words that begin an addition to the phrase, which is not what is asked for."""
 
 LOOKED_AT: Final = 10_000
-"""Characters of the beginning and of the end of a text that are looked at: a caller can have written most of a message,
-and a megabyte takes seconds, in which nothing else of the process goes on."""
+"""Characters at the beginning and at the end of a text that are examined. A caller can have written most of a message,
+and a megabyte would block the process for seconds."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SENTENCE_END = re.compile(r"[.!?;:\n]+(?:\s|\Z)")
@@ -64,7 +64,7 @@ _REQUESTED = re.compile(
 
 
 def label_sounds_secret(label: str) -> bool:
-    """The name or the title of a field asks for a secret."""
+    """Return whether the name or the title of a field asks for a secret."""
     words = _words(label)
     parts = _parts(words)
     if not parts or parts[0][-1] in _ABOUT_A_SECRET or parts[-1][-1] in _ABOUT_A_SECRET:
@@ -75,12 +75,12 @@ def label_sounds_secret(label: str) -> bool:
 
 
 def description_sounds_secret(description: str) -> bool:
-    """The description of a field names a secret as what is to be filled in: not one that is not wanted."""
+    """Return whether the description of a field asks for a secret, and does not say that none is wanted."""
     return any(_is_named(sentence) for sentence in _sentences(description))
 
 
 def message_asks_for_secret(message: str) -> bool:
-    """The message asks for a secret in so many words."""
+    """Return whether the message asks for a secret explicitly."""
     return any(
         (found := _REQUESTED.search(sentence)) is not None and not _REFUSED.search(sentence, 0, found.start())
         for sentence in _sentences(message)
@@ -101,7 +101,7 @@ def _sentences(text: str) -> Iterable[str]:
 
 
 def _parts(words: list[str]) -> list[list[str]]:
-    """The words between asides."""
+    """Split the words at the asides."""
     parts: list[list[str]] = [[]]
     for word in words:
         if word in _ASIDES:
@@ -112,6 +112,6 @@ def _parts(words: list[str]) -> list[list[str]]:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text or a name, in lower case and without accents."""
+    """Return the words of a text or a name, in lower case and without accents."""
     plain = "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
     return [word.lower() for word in _WORD.findall(plain)]

@@ -1,6 +1,6 @@
-"""Tools: what `@tool` makes of a function, and the catalogue of those that are offered.
+"""`@tool`, and the catalogue of a deployment's tools.
 
-There is no registry: a tool is an attribute of its function, and a catalogue is what the named modules hold.
+There is no registry: a tool is an attribute of its function, and a catalogue is read from the named modules.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from coatcheck.workers.toolkit.jsonable import jsonable
 from coatcheck.workers.toolkit.schemas import ANY_ARGUMENTS, Arguments, Output, arguments_of, output_of, signature_of
 
 Mode = Literal["task", "task_only", "sync", "inline"]
-"""task: a task for clients that know tasks, an awaited result for others. task_only: refused to others.
-sync: never a task. inline: runs in the web process, without a record, and so without a Context."""
+"""task: a task for clients that support tasks, an awaited result for others. task_only: an error for others.
+sync: never a task. inline: runs in the web process, without a record and so without a Context."""
 
 FirstRequests = Mapping[str, InputRequest] | Callable[[dict[str, Any]], Mapping[str, InputRequest]]
-"""What is asked before the task begins, by key; or a function of the arguments that says so."""
+"""Inputs that are asked for before the task is created, by key; or a function that returns them for the arguments."""
 
 CELERY_PREFIX: Final = "coatcheck."
-"""Leads the names of our Celery tasks; the rest is the tool's name."""
+"""Prefix of the names of our Celery tasks; the rest is the tool's name."""
 
 _ATTRIBUTE: Final = "__coatcheck_tool__"
 
 _EXPOSED: Final = "__coatcheck_exposed__"
-"""Where a module keeps the tasks that it exposes."""
+"""The attribute of a module that lists the tasks it exposes."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 """Source: server/tools, "Tool Names"."""
@@ -57,13 +57,13 @@ _KINDS: Final[Mapping[str, tuple[type, str]]] = {
     "icons": (Sequence, "a list of mappings"),
     "scopes": (Sequence, "a list of strings"),
 }
-"""What the listed options of a tool are."""
+"""The type of each option that `tools/list` shows, and its name in errors."""
 
 _MIN_TTL_MS: Final = 1_000
-"""A shorter life ends before a client has polled once; it is most often seconds taken for milliseconds."""
+"""A shorter time to live ends before a client polls once, and usually comes from a mix-up of units."""
 
 _MAX_MS: Final = 2**53
-"""Clients read numbers as doubles."""
+"""The largest integer that clients, which read numbers as doubles, read exactly."""
 
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
 
@@ -73,22 +73,22 @@ class Exposed:
     """A Celery task of another application."""
 
     task: str
-    """Its name there."""
+    """The name of the Celery task."""
     queue: str
-    """Where its workers listen."""
+    """The queue that its workers consume."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tool:
-    """A function that a client can call, and how its work is to be run."""
+    """A tool that a client can call, and the options of its runs."""
 
     name: str
     title: str | None
     description: str
     function: Callable[..., Any] | None = field(repr=False)
-    """None when the work is somebody else's: a Celery task of another application, or the server's own."""
+    """None for an exposed Celery task, and for a tool that the web server answers itself."""
     takes_context: bool
-    """The function's first parameter is the run's Context."""
+    """Whether the function's first parameter is the Context."""
     arguments: Arguments = field(repr=False)
     output: Output = field(repr=False)
     header_params: tuple[HeaderParam, ...]
@@ -96,42 +96,42 @@ class Tool:
     ttl_ms: int
     poll_interval_ms: int
     time_limit_ms: int | None
-    """How long one run may take; None for as long as it needs."""
+    """The time limit of one run; None for no limit."""
     max_runs: int | None
-    """How many runs a job may have before it fails; None for the setting's."""
+    """How many runs in a row can be lost before the task fails; None for the setting."""
     terminate: bool
-    """A cancel kills the process of a run, for work that cannot look whether it was cancelled."""
+    """Whether a cancel kills the process of the run, for work that reaches no checkpoint."""
     queue: str | None
     ask_first: FirstRequests | None = field(repr=False)
     requires: Mapping[str, Any]
-    """What a client must have declared to call the tool at all, such as `{"sampling": {}}`."""
+    """The capabilities that a client must declare to call the tool, such as `{"sampling": {}}`."""
     scopes: tuple[str, ...]
     annotations: Mapping[str, Any]
     icons: Sequence[Mapping[str, Any]]
     meta: Mapping[str, Any]
     exposed: Exposed | None = None
-    """Whose work it is, when it is not the function's."""
+    """The Celery task that does the work, for an exposed tool."""
 
     @property
     def celery_name(self) -> str:
-        """The name of the Celery task that runs this tool, which is what Flower lists."""
+        """The name of the Celery task that runs this tool, as Flower lists it."""
         return CELERY_PREFIX + self.name
 
     @property
     def source(self) -> str:
-        """Where the function is defined, as `module.name`; or which Celery task is exposed."""
+        """The function as `module.name`, or the exposed Celery task."""
         if self.exposed is not None:
             return f"the Celery task {self.exposed.task}"
         assert self.function is not None
         return f"{self.function.__module__}.{self.function.__qualname__}"
 
     def first_requests(self, arguments: dict[str, Any]) -> dict[str, InputRequest]:
-        """What is asked before the task begins, for these loaded arguments; empty for most tools."""
+        """Return the inputs to ask for before the task is created, for these loaded arguments."""
         asked = self.ask_first(arguments) if callable(self.ask_first) else self.ask_first
         return _checked_requests(self.name, asked or {})
 
     def describe(self) -> dict[str, Any]:
-        """The tool as `tools/list` shows it. Source: schema, Tool."""
+        """Return the tool as in `tools/list`. Source: schema, Tool."""
         optional = {
             "title": self.title,
             "outputSchema": self.output.schema,
@@ -172,10 +172,10 @@ def tool(
 
 
 def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """The function is a tool, and still the same function; `tool_of` finds what was made of it.
+    """Make a tool of the function, and return the function unchanged; `tool_of` returns the tool.
 
-    The name is the function's, the description its docstring, and the schemas come from its signature, unless given.
-    Raises ToolDefinitionError, or InvalidRequest for an `ask_first` that may not be asked.
+    By default the name is the function's, the description its docstring, and the schemas come from its signature.
+    Raises ToolDefinitionError, or InvalidRequest for an input of `ask_first` that must not be sent.
     """
 
     def registered(function: _FunctionT) -> _FunctionT:
@@ -191,19 +191,19 @@ def described_tool(**options: Any) -> Tool:
 
 
 def tool_of(value: object) -> Tool | None:
-    """What `@tool` made of a function, or None for any other value."""
+    """Return the tool that `@tool` made of a function, or None for any other value."""
     found = getattr(value, _ATTRIBUTE, None) if inspect.isfunction(value) else None
     return found if isinstance(found, Tool) else None
 
 
 def exposed_by(namespace: dict[str, Any], exposed: Tool) -> Tool:
-    """The tool is one of the module whose namespace this is."""
+    """Add the tool to the module with this namespace, and return it."""
     namespace.setdefault(_EXPOSED, []).append(exposed)
     return exposed
 
 
 class Catalogue:
-    """The tools that are offered, in the order of their names."""
+    """The tools of a deployment, sorted by name."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         by_name: dict[str, Tool] = {}
@@ -214,19 +214,19 @@ class Catalogue:
 
     @classmethod
     def load(cls, modules: Sequence[str], more: Sequence[Tool] = ()) -> Catalogue:
-        """Every tool that a name in these modules stands for, wherever its function is defined; and `more`.
+        """Load every tool that a name in these modules refers to, wherever it is defined, and add `more`.
 
-        Raises ToolModuleError for a module that cannot be imported or holds no tool, and ToolDefinitionError.
+        Raises ToolModuleError for a module that cannot be imported or has no tool, and ToolDefinitionError.
         """
         return cls([*(found for module in modules for found in _tools_in(module)), *more])
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """All tools, in the order of their names."""
+        """All tools, sorted by name."""
         return tuple(self._by_name.values())
 
     def get(self, name: str) -> Tool | None:
-        """The tool of this name, if there is one."""
+        """Return the tool with this name, or None."""
         return self._by_name.get(name)
 
     def __contains__(self, name: object) -> bool:
@@ -247,12 +247,12 @@ def _tools_in(module: str) -> list[Tool]:
     except SystemExit as error:
         why = 'it ends the process when it is imported; what a program does belongs below `if __name__ == "__main__":`'
         raise ToolModuleError(module, why) from error
-    except Exception as error:  # a module may raise anything; the operator has to see which did
+    except Exception as error:  # a module can raise anything; the operator needs to see which one did
         why = f"it cannot be imported: {type(error).__name__}: {error}"
         if module.startswith("coatcheck.") and isinstance(error, ModuleNotFoundError):
             why += "; name modules of your own in COATCHECK_TOOLS, or pip install 'coatcheck[report]' for the examples"
         raise ToolModuleError(module, why) from error
-    # One function under two names is one tool.
+    # A function with two names is one tool.
     found = {id(one): one for one in map(tool_of, names.values()) if one is not None}
     found |= {id(one): one for one in names.get(_EXPOSED, ())}
     if not found:
@@ -343,7 +343,7 @@ def _checked_name(function: Callable[..., Any] | None, name: str | None) -> str:
 
 
 def _check_kinds(name: str, given: Mapping[str, object]) -> None:
-    """What is listed is of the type that clients read; they drop the whole list for one tool that is not."""
+    """Check the types of the options that clients read: they reject the whole list for one wrong type."""
     for option, value in given.items():
         kind, said = _KINDS[option]
         if value is None or (isinstance(value, kind) and isinstance(value, str) is (kind is str)):

@@ -1,4 +1,4 @@
-"""The bundled tools: what `COATCHECK_TOOLS` loads unless it names other modules."""
+"""The bundled tools, which are the default of `COATCHECK_TOOLS`."""
 
 from coatcheck.workers.tools.companions import list_samples, plan_meeting
 from coatcheck.workers.tools.report import generate_report

@@ -1,4 +1,4 @@
-"""Two small tools: one that answers at once, and one that asks two things at the same time."""
+"""Two small tools: one that returns at once, and one that asks for two inputs at the same time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ ROOMS = (
     Room("Lantern", 8, frozenset({"screen", "whiteboard"})),
     Room("Harbour", 20, frozenset({"screen", "video"})),
 )
-"""The smallest first, so that the first that fits wastes the fewest seats."""
+"""Sorted by size, so that the first room that fits is the smallest."""
 
 
 @tool(title="List the sample tables", mode="sync", annotations={"readOnlyHint": True, "openWorldHint": False})
@@ -80,7 +80,7 @@ def list_samples() -> Samples:
 
 
 def describe_sample(name: str, description: str) -> SampleTable:
-    """What the file of the sample holds."""
+    """Return the columns and the number of rows of a sample."""
     table = read_csv(sample_text(name))
     columns = tuple(SampleColumn(column.name, column.kind) for column in table.columns)
     return SampleTable(name, description, table.row_count, columns)
@@ -102,7 +102,7 @@ def plan_meeting(
 
 
 def when_form(topic: str) -> Elicit:
-    """The form for the day and the time."""
+    """Return the form for the day and the time."""
     return Elicit(
         f"When shall the meeting about {topic} be?",
         {
@@ -114,7 +114,7 @@ def when_form(topic: str) -> Elicit:
 
 
 def who_form(topic: str) -> Elicit:
-    """The form for what the room must offer."""
+    """Return the form for what the room must offer."""
     return Elicit(
         f"Who comes to the meeting about {topic}, and what does it need?",
         {
@@ -125,7 +125,7 @@ def who_form(topic: str) -> Elicit:
 
 
 def plan(topic: str, when: Answer, who: Answer) -> Meeting:
-    """The meeting that both forms describe; a ToolError when one was not filled in, or no room fits."""
+    """Return the meeting that both forms describe. Raises ToolError if one was not filled in, or no room fits."""
     if not (when.accepted and who.accepted):
         raise ToolError(
             "The meeting was not planned: both forms have to be filled in. Call the tool again for new ones."
@@ -136,9 +136,9 @@ def plan(topic: str, when: Answer, who: Answer) -> Meeting:
 
 
 def check_day(content: Mapping[str, str]) -> None:
-    """Raises ValueError unless the day is a working day which is not over everywhere on Earth."""
+    """Raise ValueError unless the day is a working day that is not over in every time zone."""
     day = date.fromisoformat(content["day"])
-    # The client may live where it is still yesterday.
+    # In the client's time zone it can still be yesterday.
     if day < (datetime.now(UTC) - timedelta(hours=12)).date():
         raise ValueError(f"{day} is in the past: choose today or a later day.")
     if day.weekday() >= 5:
@@ -146,7 +146,7 @@ def check_day(content: Mapping[str, str]) -> None:
 
 
 def find_room(people: int, equipment: tuple[Equipment, ...]) -> Room:
-    """The smallest room with enough seats and all of the equipment; a ToolError when there is none."""
+    """Return the smallest room with enough seats and all of the equipment. Raises ToolError if there is none."""
     for room in ROOMS:
         if room.seats >= people and room.equipment.issuperset(equipment):
             return room

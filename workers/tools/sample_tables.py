@@ -7,9 +7,9 @@ SAMPLES = {
     "temperatures": "Daily weather at three stations, the first four months of 2025",
     "tickets": "Support tickets of a software company, the second half of 2025",
 }
-"""The name of each sample, which is the stem of its file, and what it holds."""
+"""The name of each sample, which is the stem of its file, and its description."""
 
 
 def sample_text(name: str) -> str:
-    """The CSV text of a sample; `name` is one of SAMPLES, whoever calls has checked."""
+    """Return the CSV text of a sample; `name` must be one of SAMPLES."""
     return files("coatcheck.workers.tools").joinpath("samples", f"{name}.csv").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""A CSV table summarised, once a person has approved the outline."""
+"""Summarise a CSV table after a person has approved the outline."""
 
 from coatcheck.workers.tools.report.tool import generate_report
 

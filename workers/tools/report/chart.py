@@ -1,4 +1,4 @@
-"""The chart of a report: a distribution as horizontal bars, drawn to a PNG."""
+"""Draw the chart of a report: a distribution as horizontal bars, as a PNG image."""
 
 import io
 import math
@@ -13,10 +13,10 @@ WIDTH, HEIGHT = 640, 400
 """Pixels of the chart."""
 
 PLOT = (190, 52, WIDTH - 60, HEIGHT - 52)
-"""Left, top, right and bottom of the area of the bars; labels stand to the left, the scale below."""
+"""Left, top, right and bottom of the area of the bars; labels are on the left, the scale is below."""
 
 LARGEST_BAR_HEIGHT = 34
-"""Pixels; without it two bars would be two walls."""
+"""In pixels, for charts with few bars."""
 
 WHITE, INK, SOFT_INK, GRID, FILL = "#ffffff", "#1f2933", "#52606d", "#e4e7eb", "#2f6f9f"
 
@@ -24,7 +24,7 @@ Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
 def draw_chart(column: str, bars: Sequence[Bar]) -> bytes:
-    """A PNG with one labelled bar for each count, first at the top, over a scale of rows that starts at 0."""
+    """Return a PNG image with one labelled bar for each count, the first at the top, over a scale that starts at 0."""
     image = Image.new("RGB", (WIDTH, HEIGHT), WHITE)
     draw = ImageDraw.Draw(image)
     font, title_font = ImageFont.load_default(13), ImageFont.load_default(18)
@@ -51,12 +51,12 @@ def draw_chart(column: str, bars: Sequence[Bar]) -> bytes:
         draw.text((x + 6, y), number_text(bar.count), SOFT_INK, font, anchor="lm")
     draw.line((left, top, left, bottom), SOFT_INK)
     file = io.BytesIO()
-    image.quantize(32).save(file, "PNG", optimize=True)  # few colours: a third of the bytes
+    image.quantize(32).save(file, "PNG", optimize=True)  # 32 colours are enough, and take a third of the bytes
     return file.getvalue()
 
 
 def _scale_step(largest: int) -> int:
-    """The distance of the marks: 1, 2 or 5 times a power of ten, so that there are about five of them."""
+    """Return the distance of the marks: 1, 2 or 5 times a power of ten, for about five marks."""
     power = 1
     while True:
         for factor in (1, 2, 5):
@@ -66,7 +66,7 @@ def _scale_step(largest: int) -> int:
 
 
 def _fitted(label: str, width: float, font: Font) -> str:
-    """The label, cut so that it is at most `width` pixels wide."""
+    """Return the label, cut to a width of at most `width` pixels."""
     if font.getlength(label) <= width:
         return label
     kept = next(length for length in range(len(label) - 1, -1, -1) if font.getlength(label[:length] + "…") <= width)

@@ -1,4 +1,4 @@
-"""How the cells of a column spread: labelled counts, the same for the report and its chart."""
+"""The distribution of a column's cells as labelled counts, for the report and its chart."""
 
 import math
 import sys
@@ -11,20 +11,20 @@ from coatcheck.workers.tools.report.table import BooleanColumn, Column, DateColu
 from coatcheck.workers.tools.report.wording import exact_text, number_text, shortened
 
 MAX_BARS = 12
-"""More cannot be told apart in the chart."""
+"""The most bars that are distinguishable in the chart."""
 
 MOST_DECIMALS = 12
-"""Decimals of the ends of a range; narrower ranges are written in scientific form."""
+"""Decimals of a range's bounds; narrower ranges are written in scientific notation."""
 
 DATE_PREFIXES = (10, 7, 4, 3, 2, 1)
 """Leading characters of an ISO date that make a day, a month, a year, a decade (`202x`), and so on."""
 
 
 def distribution(column: Column) -> tuple[Bar, ...]:
-    """At most MAX_BARS labelled counts of the present cells; numbers and dates rise, texts are by frequency.
+    """Return at most MAX_BARS labelled counts of the present cells: numbers and dates in order, texts by frequency.
 
-    Periods without a row are left out; ranges of numbers without a row are not. Texts past the limit are one
-    bar, `(other)`.
+    Periods without a row are omitted; ranges of numbers without a row are not. Texts beyond the limit are one bar,
+    `(other)`.
     """
     if isinstance(column, NumberColumn):
         return _numbers([cell for cell in column.cells if cell is not None])
@@ -36,7 +36,7 @@ def distribution(column: Column) -> tuple[Bar, ...]:
 
 
 def most_common(texts: Sequence[str], limit: int) -> tuple[Bar, ...]:
-    """The most frequent texts with their counts, equals in order of appearance."""
+    """Return the most frequent texts with their counts, those of equal count in order of appearance."""
     return tuple(Bar(shortened(text), count) for text, count in Counter(texts).most_common(limit))
 
 
@@ -48,7 +48,7 @@ def _texts(texts: Sequence[str]) -> tuple[Bar, ...]:
 
 
 def _numbers(numbers: Sequence[float]) -> tuple[Bar, ...]:
-    """One bar for each number when they are few, else for each range; a range holds its lower end."""
+    """Return a bar for each number if they are few, else for each range, which includes its lower bound."""
     counts = Counter(numbers)
     if len(counts) <= MAX_BARS:
         return tuple(Bar(exact_text(number), counts[number]) for number in sorted(counts))
@@ -63,13 +63,13 @@ def _numbers(numbers: Sequence[float]) -> tuple[Bar, ...]:
 
 
 def _round_width(width: float) -> float:
-    """The next of 1, 2, 5 or 10 times a power of ten, so that the ends of the ranges read well."""
+    """Round up to 1, 2, 5 or 10 times a power of ten, so that the bounds of the ranges are readable."""
     power = 10.0 ** math.floor(math.log10(width))
     return next((factor * power for factor in (1, 2, 5) if factor * power >= width), 10 * power)
 
 
 def _dates(dates: Sequence[datetime]) -> tuple[Bar, ...]:
-    """Counts by the shortest period, from a day upwards, that needs no more than MAX_BARS bars."""
+    """Return counts by the shortest period, from a day upwards, that needs at most MAX_BARS bars."""
     days = sorted(date.date().isoformat() for date in dates)
     for length in DATE_PREFIXES:
         periods = Counter(day[:length].ljust(4, "x") for day in days)

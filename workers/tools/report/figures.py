@@ -1,4 +1,4 @@
-"""A table into the figures of a report, as deep as the outline says."""
+"""Compute the figures of a report from a table and its outline."""
 
 import statistics
 from collections.abc import Collection
@@ -21,20 +21,20 @@ from coatcheck.workers.tools.report.table import BooleanColumn, Column, DateColu
 from coatcheck.workers.tools.report.wording import date_text
 
 MOST_COMMON = 3
-"""Texts that a summary names."""
+"""How many texts a summary names."""
 
 FARTHEST = 5
-"""Outliers that a report lists of each column."""
+"""How many outliers of each column a report lists."""
 
 STRONGEST = 20
-"""Correlations that a report lists."""
+"""How many correlations a report lists."""
 
 FEWEST_PAIRS = 3
-"""Two points always lie on a line, so that their correlation says nothing."""
+"""The fewest rows for a correlation; two points are always perfectly correlated."""
 
 
 def make_report(source: str, table: Table, size: Size, outline: Outline) -> Report:
-    """The figures of every column, and of pairs of them where the outline has correlations."""
+    """Return the figures of every column, and correlations if the outline has them."""
     return Report(
         source=source,
         size=size,
@@ -45,7 +45,7 @@ def make_report(source: str, table: Table, size: Size, outline: Outline) -> Repo
 
 
 def correlations(table: Table, names: Collection[str]) -> tuple[Correlation, ...]:
-    """The correlations of two of the named columns of numbers, strongest first; constant columns have none."""
+    """Return the correlations of pairs of the named number columns, strongest first; constant columns have none."""
     numeric = [column for column in table.columns if isinstance(column, NumberColumn) and column.name in names]
     found = [pair for first, second in combinations(numeric, 2) if (pair := _correlation(first, second))]
     return tuple(sorted(found, key=lambda pair: -abs(pair.coefficient))[:STRONGEST])
@@ -103,5 +103,5 @@ def _correlation(first: NumberColumn, second: NumberColumn) -> Correlation | Non
         coefficient = statistics.correlation(first_cells, second_cells)
     except statistics.StatisticsError:  # numbers so small that their squares are 0
         return None
-    # Rounding may carry a perfect correlation a hair past 1.
+    # Rounding can make a perfect correlation slightly larger than 1.
     return Correlation(first.name, second.name, max(-1.0, min(1.0, coefficient)), len(pairs))

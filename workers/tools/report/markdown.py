@@ -1,4 +1,4 @@
-"""A report as Markdown: the sections of its outline, a table in each."""
+"""Write a report as Markdown: the sections of its outline, with a table in each."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -16,12 +16,12 @@ from coatcheck.workers.tools.report.model import (
 from coatcheck.workers.tools.report.outline import Outline, Topic
 from coatcheck.workers.tools.report.wording import counted, number_text
 
-# An underscore inside a word is no markup, and names of columns are full of them.
+# An underscore inside a word is not markup, and is frequent in names of columns.
 _MARKUP = re.compile(r"([\\`*\[\]<>|]|(?<!\w)_|_(?!\w))")
 
 
 def as_markdown(report: Report, outline: Outline, comment: str = "") -> str:
-    """The report as its outline says, with the comment of whoever approved it; cells cannot inject markup."""
+    """Return the report with the sections of its outline and the approver's comment. Markup in cells is escaped."""
     missing = sum(figures.missing for figures in report.columns)
     counts = (report.row_count, "row"), (len(report.columns), "column"), (missing, "missing cell")
     extent = ", ".join(counted(count, noun) for count, noun in counts) + "."
@@ -150,7 +150,7 @@ def _cell(cell: str | float | None) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text on one line, its markup escaped."""
+    """Return the text on one line with escaped markup."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 

@@ -1,4 +1,4 @@
-"""What a report will hold, before it is made: the part that a person approves."""
+"""The outline of a report, which a person approves before the report is made."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,18 +17,18 @@ HEADINGS: dict[Topic, str] = {
     "correlations": "Correlations",
     "outliers": "Outliers",
 }
-"""The heading of each section; the order here is the order in the report."""
+"""The heading of each section, in the order of the report."""
 
 MAX_CORRELATED = 20
-"""Columns that are compared, each with each; the first ones of the table."""
+"""How many columns are compared with each other: the first ones of the table."""
 
 KINDS_TO_CHART: tuple[Kind, ...] = ("number", "text", "date", "boolean")
-"""The chart shows the first column of the first of these kinds that the table has."""
+"""The chart shows the first column of the first kind here that the table has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One section: what it is about, and the columns it covers."""
+    """A section of a report: its topic and its columns."""
 
     topic: Topic
     columns: tuple[str, ...]
@@ -46,11 +46,11 @@ class Outline:
     charted: str
 
     def columns(self, topic: Topic) -> tuple[str, ...]:
-        """The columns that the section of this topic covers; none when there is no such section."""
+        """Return the columns of the section on this topic; none if there is no such section."""
         return next((section.columns for section in self.sections if section.topic == topic), ())
 
     def as_text(self) -> str:
-        """A numbered line for each section, and one for the chart."""
+        """Return a numbered line for each section, and one for the chart."""
         lines = [
             f"{number}. {section.heading}: {', '.join(section.columns)}"
             for number, section in enumerate(self.sections, 1)
@@ -59,7 +59,7 @@ class Outline:
 
 
 def make_outline(table: Table, size: Size) -> Outline:
-    """A section for each kind of column; medium adds distributions, large correlations and outliers too."""
+    """Return an outline with a section for each kind of column, as extensive as the size says."""
     covered: dict[Topic, tuple[str, ...]] = {
         kind: tuple(column.name for column in table.columns if column.kind == kind) for kind in KINDS_TO_CHART
     }

@@ -1,4 +1,4 @@
-"""CSV text into a table. Every fault is a ToolError that names the line and says how to mend it."""
+"""Read CSV text. Every fault is a ToolError that names the line and the remedy."""
 
 import csv
 import io
@@ -11,25 +11,25 @@ from coatcheck.workers.tools.report.table import Table, TextColumn
 from coatcheck.workers.tools.report.typing_columns import typed_column
 
 DELIMITERS = ("\t", ";", ",", "|")
-"""The first one wins where several fit equally well: a comma also stands in prose and in numbers."""
+"""In order of preference for equal matches: a comma is also frequent in prose and in numbers."""
 
 _QUOTED = re.compile(r'(\A|[\t;,|\r\n]) *"[^"]*+(?:""[^"]*+)*+"(?= *(?:[\t;,|\r\n]|\Z))')
-"""A quoted cell, with what stands before it."""
+"""A quoted cell, with the character before it."""
 
 MAX_COLUMNS = 60
-"""A form that lists more names cannot be judged by a person."""
+"""A person cannot check a form with more columns."""
 
 MAX_ROWS = 20_000
-"""Keeps the work of one call within seconds."""
+"""Limits the work of one call to seconds."""
 
 MAX_NAME_LENGTH = 100
-"""Characters of a column's name; a longer one is a sentence, not a header."""
+"""Characters of a column's name; a longer text is not a header."""
 
 
 def read_csv(text: str) -> Table:
-    """The table that the text holds: one header row, then at least one row of the same width.
+    """Return the table in the text: a header row, then at least one row of the same width.
 
-    The delimiter is the one by which the rows agree best; blank rows are skipped.
+    The delimiter is the one for which most rows have the same width. Blank rows are skipped.
     """
     if "\0" in text:
         raise ToolError(
@@ -62,9 +62,9 @@ def read_csv(text: str) -> Table:
 
 
 def _delimiter_of(text: str) -> str:
-    """Return the delimiter by which the most rows have as many cells as the header, which has more than one if it can.
+    """Return the delimiter for which most rows have as many cells as the header, preferably more than one.
 
-    Quoted cells count as cells, whatever they hold.
+    A quoted cell counts as one cell, whatever its content.
     """
     lines = re.split(r"[\r\n]+", _QUOTED.sub(r"\1x", text))
 
@@ -76,8 +76,8 @@ def _delimiter_of(text: str) -> str:
 
 
 def _filled_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Each row that has at least one filled cell, with the number of the line on which it ends."""
-    # newline="" leaves every line ending to csv, which knows those inside quotes from those between rows.
+    """Yield each row that is not blank, with the number of its last line."""
+    # newline="" leaves line endings to csv, which distinguishes those inside quotes from those between rows.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
     try:
         for row in reader:
@@ -91,7 +91,7 @@ def _filled_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _check_header(names: Sequence[str]) -> None:
-    """Raises unless these can be the names of columns, each clear and different from the others."""
+    """Raise ToolError unless these can be names of columns: not blank, not too long, and unique."""
     if not names:
         raise ToolError("The CSV is empty. Send a header row and at least one row below it.")
     if len(names) > MAX_COLUMNS:

@@ -1,4 +1,4 @@
-"""A table as the report works on it: named columns, each of one kind, a missing cell being None."""
+"""The table of a report: named columns, each of one kind. A missing cell is None."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 Number = int | float
-"""A whole number keeps all its digits, which a float would not beyond 15 of them."""
+"""Integers stay integers, because a float keeps only 15 digits."""
 
 
 @dataclass(frozen=True, slots=True)

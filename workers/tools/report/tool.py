@@ -1,4 +1,4 @@
-"""The tool: load, outline, approval, figures; then Markdown, structured content and a chart in one result."""
+"""The tool: load, outline, approval and figures; the result has Markdown, structured content and a chart."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -22,7 +22,7 @@ from coatcheck.workers.tools.report.wording import counted
 from coatcheck.workers.tools.sample_tables import SAMPLES, sample_text
 
 STAGES = 4
-"""Table read, outline approved, figures made, chart drawn."""
+"""Stages of progress: table read, outline approved, figures computed, chart drawn."""
 
 
 @tool(
@@ -76,7 +76,7 @@ def generate_report(
 
 
 def load_table(source: str) -> Table:
-    """The table that `source` holds or names; what is neither a sample's name nor has a line break is a wrong name."""
+    """Return the table in `source`, or the sample with that name. Text without a line break is taken for a name."""
     name = source.strip()
     if name not in SAMPLES and ("\n" in source or "\r" in source):
         return read_csv(source)
@@ -89,13 +89,13 @@ def load_table(source: str) -> Table:
 
 
 def source_label(source: str) -> str:
-    """How the report names its source: the sample, or that it was sent."""
+    """Return the name of the source in the report: the sample's, or that it was sent."""
     name = source.strip()
     return name if name in SAMPLES else "your CSV"
 
 
 def approval_form(table: Table, outline: Outline) -> Elicit:
-    """The form on which a person approves the outline."""
+    """Return the form for the approval of the outline."""
     return Elicit(
         f"{counted(table.row_count, 'row')}, {counted(len(table.columns), 'column')}. Approve this outline?\n\n"
         f"{outline.as_text()}",
@@ -107,7 +107,7 @@ def approval_form(table: Table, outline: Outline) -> Elicit:
 
 
 def comment_of_approval(verdict: Answer) -> str:
-    """The comment of whoever approved the outline, "" without one; a ToolError when it was not approved."""
+    """Return the approver's comment, which can be empty. Raises ToolError if the outline was not approved."""
     comment = str(verdict.content.get("comment") or "").strip()
     if not (verdict.accepted and verdict.content["approved"]):
         because = f" The comment was: {comment}" if comment else ""

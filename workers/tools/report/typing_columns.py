@@ -1,4 +1,4 @@
-"""Which kind a column is of: the first that every present cell can be read as, text at last."""
+"""Find the kind of a column: the first one as which every present cell can be read, else text."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -24,21 +24,21 @@ BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
 """Words for yes and no, in any case."""
 
 LARGEST_NUMBER = 1e50
-"""Beyond it the squares of a correlation would overflow; a column that holds more is text."""
+"""A column with larger numbers is text: the squares of a correlation would overflow."""
 
 DATE_FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d")
-"""Tried in this order after ISO 8601, one for the whole column: where both fit, the day comes first."""
+"""Tried in this order after ISO 8601, for the whole column: if both match, the day comes first."""
 
 LARGEST_INTEGER = 2**63
-"""A larger whole number is kept as a float: JSON libraries refuse it, or read it as one."""
+"""A larger integer is stored as a float: JSON libraries refuse it, or read it as one."""
 
-# No leading zero: `00741` is a code, and its zeros matter.
+# Without leading zeros: `00741` is a code, whose zeros matter.
 _POINT_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _COMMA_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:\.[0-9]{3})+)(?:,[0-9]+)?")
 
 
 def typed_column(name: str, texts: Iterable[str]) -> Column:
-    """The column of these cells, each read as the kind that fits them all."""
+    """Return the column of these cells, each read as the common kind."""
     cells = [None if text.casefold() in MISSING else text for text in map(str.strip, texts)]
     if all(cell is None for cell in cells):
         return TextColumn(name, tuple(cells))
@@ -55,7 +55,7 @@ def typed_column(name: str, texts: Iterable[str]) -> Column:
 
 
 def _read_all(cells: Sequence[str | None], read: Callable[[str], Value | None]) -> tuple[Value | None, ...] | None:
-    """Each present cell as `read` gives it; None as soon as one cannot be read."""
+    """Return each present cell as `read` converts it, or None if it cannot convert one."""
     values: list[Value | None] = []
     for cell in cells:
         value = None if cell is None else read(cell)
@@ -89,7 +89,7 @@ def _iso_date(text: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text)
         return moment.astimezone(UTC) if moment.tzinfo else moment
-    except (ValueError, OverflowError):  # overflow: year 1 or 9999 moved past the calendar by its zone
+    except (ValueError, OverflowError):  # OverflowError: the time zone moves year 1 or 9999 out of the calendar
         return None
 
 
@@ -107,5 +107,5 @@ _DATE_READERS: tuple[Callable[[str], datetime | None], ...] = (
 
 
 def _can_be_ordered(dates: Iterable[datetime | None]) -> bool:
-    """Python orders moments with a zone, and moments without one, but not a mixture."""
+    """Return whether all dates have a time zone, or none has: Python cannot compare a mixture."""
     return len({date.tzinfo for date in dates if date is not None}) == 1

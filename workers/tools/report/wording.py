@@ -1,13 +1,13 @@
-"""Numbers, dates and texts as a report writes them for a reader."""
+"""Format numbers, dates and texts for a report."""
 
 from datetime import datetime, time
 
 MAX_TEXT_LENGTH = 60
-"""Characters of a cell that the report repeats."""
+"""Characters of a cell that the report shows."""
 
 
 def number_text(number: float, decimals: int = 3) -> str:
-    """Return the number with up to so many decimals and its thousands apart; scientific where it is too long."""
+    """Return the number with at most so many decimals and separated thousands; in scientific notation if it is long."""
     if isinstance(number, int):
         return f"{number:,}"
     if number == 0 or 10.0**-decimals <= abs(number) < 1e15:
@@ -17,7 +17,7 @@ def number_text(number: float, decimals: int = 3) -> str:
 
 
 def exact_text(number: float) -> str:
-    """Return the number with all its digits, so that no two different numbers look alike."""
+    """Return the number with all its digits, so that different numbers look different."""
     return f"{number:,}".removesuffix(".0")
 
 
@@ -27,12 +27,12 @@ def counted(count: int, noun: str) -> str:
 
 
 def date_text(moment: datetime) -> str:
-    """ISO 8601; midnight without a zone is taken for a day."""
+    """Return the moment in ISO 8601; midnight without a time zone is written as a day."""
     is_day = moment.time() == time.min and moment.tzinfo is None
     return moment.date().isoformat() if is_day else moment.isoformat()
 
 
 def shortened(text: str) -> str:
-    """The text on one line, cut to MAX_TEXT_LENGTH."""
+    """Return the text on one line, cut to MAX_TEXT_LENGTH."""
     line = " ".join(text.split())
     return line if len(line) <= MAX_TEXT_LENGTH else line[: MAX_TEXT_LENGTH - 1] + "…"
