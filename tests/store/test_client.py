@@ -42,7 +42,7 @@ def test_an_address_with_tls_checks_the_certificate_unless_told_otherwise() -> N
     pool = client_for("rediss://:secret@example.test:6380/1").connection_pool
     assert pool.connection_class is SSLConnection
     assert pool.connection_kwargs["password"] == "secret"
-    assert "ssl_cert_reqs" not in pool.connection_kwargs
+    assert pool.connection_kwargs["ssl_cert_reqs"] == ssl.CERT_REQUIRED
 
     pool = client_for("rediss://example.test", redis_ca_file="/etc/ca.pem").connection_pool
     assert pool.connection_kwargs["ssl_ca_certs"] == "/etc/ca.pem"
