@@ -159,7 +159,7 @@ def test_a_warm_restart_goes_on_with_what_ran(
 
 def test_a_killed_worker_loses_nothing(client: Client, ledger: Ledger, platform: Platform, worker: Process) -> None:
     task_id = client.start("steps", {"count": 4, "seconds": 0.3})
-    wait_until(lambda: ledger.count(task_id, "step-0"), 10.0)
+    wait_until(lambda: ledger.count(task_id, "step-1"), 10.0, "the second step, so that the first one is kept")
     worker.kill()
     platform.begin(worker)
     assert client.wait_for(task_id, timeout=30.0)["status"] == "completed"
